@@ -31,7 +31,8 @@ from .errors import (
 from .limits.deadline import Deadline
 from .limits.interrupts import counted_interrupts, in_threads, interrupts
 from .limits.progress import watched_by
-from .problems.problem import Problem, check_problem
+from .problems.any_problem import check_kind
+from .problems.problem import Problem
 from .problems.topology import Topology
 from .seconds import accept_seconds
 from .solution import AtOnce, Maximiser, Ranking, Solution, SolveInterrupted
@@ -561,7 +562,7 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         return reasons
 
     def _check_kind(self, problem: object) -> None:
-        check_problem(problem)
+        check_kind(problem, Problem)
 
     def _scores(self, problem: Problem, z: States) -> Scores:
         return score_states(problem, z)

@@ -30,6 +30,7 @@ from solvers import (
     UnsupportedProblemError,
     available_solvers,
     gibbs,
+    labels,
     prepare,
     select_solver,
     solve,
@@ -259,6 +260,12 @@ def test_what_is_no_problem(given):
         solver_class("independent")().solve(given)
     (failure,) = solve_many([given])
     assert "expected a Problem" in str(failure.error)
+
+
+def test_solvers_of_labels_name_the_problem_of_a_conversion():
+    solver = labels.solver_class("elimination")()
+    with pytest.raises(ProblemError, match=r"expected a LabelProblem, .*; pass its \.problem"):
+        solver.solve(labels.from_factors([2], [((0,), np.zeros(2))]))
 
 
 def test_negative_pair_for_max_flow():

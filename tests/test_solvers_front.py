@@ -143,9 +143,9 @@ def test_a_start_stands_where_a_search_finds_nothing_in_its_time():
 @pytest.mark.parametrize(
     ("start", "match"),
     [
-        ([0, 0, 0, 0, 7], "of variable 4 are 0 to 1; got 7"),
+        ([0, 0, 0, 0, 7], "variable 4 the value 7; it has 0 to 1"),
         ([0, 0], r"start must be \[5\]"),
-        ([0.5] * 5, "must be integers"),
+        ([0.5] * 5, "variable 0 the value 0.5"),
     ],
 )
 def test_a_start_that_is_none_is_refused(start, match):

@@ -83,12 +83,12 @@ def test_a_mapping_fixes_a_variable_in_all_instances_and_torch_stays_torch():
     {
         "no variable": ({7: 1}, "there are 0 to 2"),
         "a name": ({"a": 1}, "there are 0 to 2"),
-        "no bit": ({0: 2}, "it is 0 or 1"),
-        "a word": ({0: "on"}, "it is 0 or 1"),
+        "no bit": ({0: 2}, "it has 0 to 1"),
+        "a word": ({0: "on"}, "it has 0 to 1"),
         "another length": ([0, 1], "free variable"),
-        "other numbers": ([0.5, 1, 0], "only -1, 0 and 1"),
+        "other numbers": ([0.5, 1, 0], "variable 0 the value 0.5; it has 0 to 1"),
         "text": ("101", "free variable"),
-        "others free in another instance": ([[0, -1, -1], [-1, 0, -1]], "the same variables"),
+        "a truth value as a variable": ({True: 1}, "there are 0 to 2"),
     }.values(),
 )
 def test_what_cannot_be_fixed_is_refused(fix, message):

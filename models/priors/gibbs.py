@@ -13,7 +13,7 @@ from torch import nn
 from ..arguments import of_kind, whole_number
 from ..errors import SettingError
 from ..host_edges import HostEdges, once_on_host
-from ..networks.encoders.encoder import no_pairs, pairs_within
+from ..networks.encoders.hidden_layer import no_pairs, pairs_within
 from ..potentials import AnyPotentials, CategoricalPotentials, LatentSpace, Potentials
 from ..shapes import Binary, Costs, Edges
 from ..states import drawn_places

@@ -13,22 +13,11 @@ from solvers.constraints import at_least, at_most, implies, linear, one_of
 
 from .draws import Draw
 from .enumeration import States, answered, check_ranking, check_solution
-from .limit_calls import LIMITS, OF_LABELS, bits, label_arrays
+from .limit_calls import LIMITS, OF_LABELS, bits, evidence, label_arrays
 from .outcomes import claim
 
 MOST_SLACK = 1e-9
 """Rounding of scores above which probabilities are not compared."""
-
-
-def _evidence(draw: Draw, states: States) -> tuple[Any, States]:
-    """Return evidence, and the states that agree with it."""
-    n = states.z.shape[1]
-    kept = draw.random.random(n) < draw.of((0.0, 0.3, 1.0))
-    values = states.z[draw.whole(0, len(states.z) - 1)]
-    fix: Any = {int(i): int(values[i]) for i in np.flatnonzero(kept)}
-    if draw.chance(0.3):
-        fix = np.where(kept, values, -1)
-    return fix, states.only((states.z[:, kept] == values[kept]).all(axis=1))
 
 
 def _log_sums(states: States) -> np.ndarray:
@@ -44,7 +33,7 @@ def _sums(draw: Draw, folder: Path) -> Callable[[], None]:
     of_bits = draw.chance(0.5)
     given, states = bits(draw) if of_bits else label_arrays(draw)
     make: Any = Problem if of_bits else LabelProblem
-    fix, states = _evidence(draw, states)
+    fix, states = evidence(draw, states)
     methods = ("auto", "exact", "elimination", "trw", "mean_field", "loopy")
     method: Any = draw.of(methods) if draw.chance(0.5) else "auto"
     samples = draw.whole(0, 3)
@@ -105,7 +94,7 @@ def _marginal_map(draw: Draw, folder: Path) -> Callable[[], None]:
     states = States(states.z, states.scores[:1], states.slack[:1])
     n = states.z.shape[1]
     chosen = [int(i) for i in draw.random.permutation(n)[: draw.whole(0, n)]]
-    fix, states = _evidence(draw, states)
+    fix, states = evidence(draw, states)
 
     def call() -> None:
         problem = make.from_arrays(**given).to_host().instances(slice(0, 1))
@@ -151,7 +140,7 @@ def _within(draw: Draw, folder: Path) -> Callable[[], None]:
     given["constraints"] = [constraint for constraint, _ in chosen]
     states = states.only(np.all([fits for _, fits in chosen], axis=0))
     if draw.chance(0.3):
-        fix, states = _evidence(draw, states)
+        fix, states = evidence(draw, states)
         given["fix"] = fix
     given |= {"solver": draw.of(("auto", "auto", "bits", "cp_sat", "highs", "exhaustive"))}
     given |= {"time_limit": draw.of((None, *LIMITS))}

@@ -119,14 +119,26 @@ def _within(draw: Draw, n: int, z: np.ndarray) -> tuple[list[Constraint], np.nda
     return [constraint for constraint, _ in chosen], np.all([fits for _, fits in chosen], axis=0)
 
 
+def evidence(draw: Draw, states: States) -> tuple[Any, States]:
+    """Return values to fix, which differ in each instance or not, and the states that agree."""
+    batch, n = len(states.scores), states.z.shape[1]
+    instances = draw.of((1, batch))
+    kept = draw.random.random((instances, n)) < draw.of((0.0, 0.3, 1.0))
+    values = states.z[draw.random.integers(0, len(states.z), instances)]
+    fix: Any = np.where(kept, values, -1)
+    if instances == 1:
+        fix = fix[0]
+    if instances == 1 and draw.chance(0.5):
+        fix = {int(i): int(values[0, i]) for i in np.flatnonzero(kept[0])}
+    agree = (~kept[:, None] | (values[:, None] == states.z)).all(axis=2)
+    return fix, states.only(agree)
+
+
 def _more(draw: Draw, given: dict[str, Any], states: States) -> States:
     """Add fixed variables or constraints to the arguments, and return the states that are left."""
     n = states.z.shape[1]
     if draw.chance(0.3):
-        kept = draw.random.random(n) < 0.3
-        values = draw.random.integers(0, 2, n)
-        given["fix"] = {int(i): int(values[i]) for i in np.flatnonzero(kept)}
-        states = states.only((states.z[:, kept] == values[kept]).all(axis=1))
+        given["fix"], states = evidence(draw, states)
     if draw.chance(0.35):
         given["constraints"], fits = _within(draw, n, states.z)
         given["solver"] = draw.of(OF_CONSTRAINTS)

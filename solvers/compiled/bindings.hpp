@@ -10,6 +10,7 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,13 @@ template <class T>
 Cube<T> view(const Array<T, 3>& array) {
     return {array.data(), static_cast<Index>(array.shape(0)), static_cast<Index>(array.shape(1)),
             static_cast<Index>(array.shape(2))};
+}
+
+// The entries of an array, as a vector that a kernel owns.
+template <class AnyArray>
+auto copied(const AnyArray& array) {
+    using Entry = std::remove_const_t<typename AnyArray::Scalar>;
+    return std::vector<Entry>(array.data(), array.data() + array.size());
 }
 
 // One instance as a batch of one.
@@ -112,6 +120,20 @@ auto as_array(std::vector<T>&& values, std::size_t columns) {
                       [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
     return nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>(
         owned->data(), {columns ? owned->size() / columns : 0, columns}, owner);
+}
+
+// The getter of a property: an array that copies a vector of a kernel's object.
+template <class Object, class T>
+auto copy_of(const std::vector<T>& (Object::*values)() const) {
+    return [values](const Object& object) { return as_array(std::vector((object.*values)())); };
+}
+
+// Handles up to `nodes` nodes of a search, until the flag is set; returns how many.
+template <class Search>
+Index run_nodes(Search& search, Index nodes, StopFlag stop) {
+    const Stop flag = stop_of(stop);
+    nb::gil_scoped_release unlocked;
+    return search.run(nodes, flag);
 }
 
 // Other Python threads run while a kernel does.

@@ -15,6 +15,7 @@ from ..arrays import as_array, to_numpy
 from ..constraints import Constraint
 from ..decimals import decimal_of
 from ..errors import OptionError, ProblemError, shortened
+from ..problems.fixed_values import FREE
 from ..problems.problem import Problem
 from ..solution import Solution
 from .any_conversion import AnyConversion
@@ -24,9 +25,6 @@ from .sense import Sense, sign_of
 from .terms import Linear, Pairs, Weights, folded
 
 Labels: TypeAlias = Sequence[Hashable]
-
-FREE = -1
-"""The value of a variable that `fix` leaves free."""
 
 
 def places_of(labels: Labels) -> dict[Hashable, int]:

@@ -7,7 +7,8 @@ from collections.abc import Hashable
 import numpy as np
 
 from ..errors import ProblemError, shortened
-from ..problems.problem import Problem, check_problem
+from ..problems.any_problem import check_kind
+from ..problems.problem import Problem
 from .conversion import Labels
 from .terms import Linear, Pairs, Weights
 
@@ -18,7 +19,7 @@ def energy_of(problem: Problem, labels: Labels | None) -> tuple[Labels, Linear, 
     Raises:
         ProblemError: `problem` is a batch, or `labels` are not n different labels.
     """
-    check_problem(problem)
+    check_kind(problem, Problem)
     if problem.batch != 1:
         raise ProblemError(
             f"the problem is a batch of {problem.batch}; convert one instance at a time"

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..problems.problem import units_of
+from ..problems.any_problem import units_of
 from .exact import ExactTerms
 from .terms import Linear, Pairs, Weights
 

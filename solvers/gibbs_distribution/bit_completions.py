@@ -11,10 +11,10 @@ from ..arrays import ArrayT
 from ..options import check_threads
 from ..problems.problem import Problem
 from .bit_evidence import BitEvidence
-from .completions import SampleCompletions, placed
+from .completions import SampleCompletions
 from .derivatives import derivative
 from .free_sums import FreeSums
-from .samples import Drawn, checked_variables
+from .samples import Drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,6 @@ class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
 
     _free: FreeSums = field(repr=False)
     _evidence: BitEvidence = field(repr=False)
-    _z: np.ndarray = field(repr=False)
 
     def derivative(
         self, changes: Any, unary: Any = None, pairwise: Any = None, *, threads: int | None = None
@@ -97,37 +96,3 @@ class Completions(SampleCompletions[Problem[ArrayT], ArrayT]):
         ones = gradient[:, : problem.n]
         pairs = gradient[:, problem.n :]
         return problem.restore(ones), problem.restore(pairs)
-
-
-def complete(
-    problem: Problem[ArrayT],
-    free: FreeSums,
-    evidence: BitEvidence,
-    uniforms: np.ndarray,
-    variables: Any,
-    threads: int | None,
-) -> Completions[ArrayT]:
-    """Return samples of a problem with their completions.
-
-    Args:
-        problem: the problem with the leading dimensions of the result.
-        free: the sums over the variables without evidence.
-        evidence: the values of the other variables.
-        uniforms: `[batch, samples, n]`.
-        variables: as for `Gibbs.completions`.
-        threads: maximum number of threads; None for all cores.
-
-    Raises:
-        ProblemError: the variables have another shape or range, or one of them is fixed.
-    """
-    chosen = checked_variables(problem, uniforms.shape[1], variables, evidence.fixed)
-    numbers = evidence.numbers(chosen)
-    z, completed, conditionals = free.completed(evidence.uniforms(uniforms), numbers, threads)
-    whole = evidence.states(z)
-    others = evidence.states(completed)
-    return Completions(
-        **placed(problem, whole, chosen, others, conditionals),
-        _free=free,
-        _evidence=evidence,
-        _z=z,
-    )

@@ -8,7 +8,7 @@ gradients between all variables and the free ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,23 +19,15 @@ from ..problems.topology import Topology
 from .evidence import Evidence
 
 NEVER = -1000.0
-"""Score of the single placeholder variable that remains if all variables are clamped.
+"""Score of a variable of `rest` in an instance that clamps it: its weight exp(-1000) is zero.
 
-Its weight exp(-1000) is zero.
+The variable has no pairs there, and a 0 that evidence replaces by its value.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class BitEvidence(Evidence[Problem]):
-    """Problem on the host in which evidence clamps some bits.
-
-    The same variables are free in every instance.
-    """
-
-    @classmethod
-    def none(cls, problem: Problem) -> BitEvidence:
-        """Return evidence that leaves all variables of a host problem free."""
-        return cls(problem, problem, None, np.zeros(problem.batch))
+    """Problem on the host in which evidence clamps some bits."""
 
     @classmethod
     def of(
@@ -43,25 +35,41 @@ class BitEvidence(Evidence[Problem]):
     ) -> BitEvidence:
         """Clamp some variables of a problem on the host, as the attributes describe.
 
-        `rest` is None if all variables are clamped.
+        Args:
+            problem: the problem of all variables.
+            values: `[batch, n]`, -1 for a free variable.
+            constant: `[batch]`, the score of the known values.
+            rest: the problem of the variables that are free in some instance. It has no scores of
+                a variable in the instances that clamp it. None if all variables are clamped.
         """
+        is_known = values >= 0
         if rest is None:
             never = np.full((problem.batch, 1), NEVER)
             alone = Topology(1, np.empty((0, 2), np.int64))
             rest = Problem(never, never[:, :0], alone, problem.leading, problem.home)
+        elif (is_known != is_known[:1]).any():
+            unary = np.where(is_known[:, ~is_known.all(axis=0)], NEVER, rest.unary)
+            rest = replace(rest, unary=unary)
         return cls(problem, rest, values, constant)
 
     @kept
     def _sources(self) -> np.ndarray:
-        """Feature of `rest` that gives each feature, `[n + e]`; -1 for a constant."""
-        fixed = self.fixed
-        number = np.where(fixed, -1, np.cumsum(~fixed) - 1)
+        """Feature of `rest` that gives each feature; -1 for a constant.
+
+        It is `[batch, n + e]`, or `[1, n + e]` if all instances know the same variables.
+        """
+        is_known: np.ndarray = np.asarray(self.values) >= 0
+        if (is_known == is_known[:1]).all():
+            is_known = is_known[:1]
         first, second = self.problem.topology.pairs.T
-        both = ~fixed[first] & ~fixed[second]
+        stays = np.asarray((~is_known).any(axis=0))
+        number = np.where(is_known, -1, np.cumsum(stays) - 1)
+        pair_number = np.cumsum(stays[first] & stays[second]) - 1
         # z_i z_j with one known end is the other end, or 0; one of the two numbers is -1.
-        of_pairs = np.maximum(number[first], number[second])
-        of_pairs[both] = self.rest.n + np.arange(int(both.sum()))
-        return np.concatenate([number, of_pairs])
+        of_pairs = np.maximum(number[:, first], number[:, second])
+        both = ~is_known[:, first] & ~is_known[:, second]
+        of_pairs = np.where(both, self.rest.n + pair_number, of_pairs)
+        return np.concatenate([number, of_pairs], axis=1)
 
     @kept
     def _factors(self) -> np.ndarray:
@@ -75,21 +83,28 @@ class BitEvidence(Evidence[Problem]):
         """Return the means `[batch, n + e]` of all features, from those of the free features."""
         if self.values is None:
             return marginals
-        means = np.where(self._sources < 0, 1.0, marginals[:, self._sources])
-        return self._factors * means
+        means: np.ndarray = self._factors * self._of_sources(marginals, 1.0)
+        return means
 
     def spread(self, gradient: np.ndarray) -> np.ndarray:
         """Return a gradient in all scores `[batch, n + e]`, from that in the scores of `rest`."""
         if self.values is None:
             return gradient
-        return self._factors * np.where(self._sources < 0, 0.0, gradient[:, self._sources])
+        whole: np.ndarray = self._factors * self._of_sources(gradient, 0.0)
+        return whole
+
+    def _of_sources(self, features: np.ndarray, constant: float) -> np.ndarray:
+        """Return `[batch, n + e]` from the features of `rest`, and a number for constants."""
+        by_feature = np.take_along_axis(features, np.maximum(self._sources, 0), axis=1)
+        return np.where(self._sources < 0, constant, by_feature)
 
     def gathered(self, direction: np.ndarray) -> np.ndarray:
         """Return a direction in the scores of `rest`, from one in all scores `[batch, n + e]`."""
         if self.values is None:
             return direction
         along = np.zeros((self.problem.batch, self.rest.n + self.rest.e))
-        varies = self._sources >= 0
-        moved = (self._factors * direction)[:, varies]
-        np.add.at(along.T, self._sources[varies], moved.T)
+        sources = np.broadcast_to(self._sources, direction.shape)
+        instances, features = np.nonzero(sources >= 0)
+        moved = (self._factors * direction)[instances, features]
+        np.add.at(along, (instances, sources[instances, features]), moved)
         return along

@@ -15,10 +15,9 @@ from ..algorithms.elimination.plan import Plan, cached_plan
 from ..algorithms.elimination.treewidth import why_not_eliminated
 from ..arrays import ArrayT, Scores
 from ..errors import OptionError, UnsupportedProblemError, did_you_mean, shortened
-from ..options import check_threads
 from ..problems.problem import Problem
 from . import enumeration, sum_product, sum_product_derivative
-from .bit_completions import Completions, complete
+from .bit_completions import Completions
 from .bit_evidence import BitEvidence
 from .derivatives import derivative
 from .distribution import Distribution
@@ -82,9 +81,9 @@ class Gibbs(Distribution[Problem[ArrayT], ArrayT]):
             >>> found.samples.tolist(), found.completed.tolist()
             ([[1, 1]], [[[0, 1], [0, 0]]])
         """
-        check_threads(threads)
-        numbers = checked_uniforms(self.problem, uniforms, (self.problem.n,))
-        return complete(self.problem, self._free, self._evidence, numbers, variables, threads)
+        return Completions.drawn(
+            self.problem, self._free, self._evidence, uniforms, variables, threads
+        )
 
     def _uniforms_of_a_sample(self) -> tuple[int, ...]:
         return _uniforms_of(self.method, self.problem)

@@ -7,19 +7,38 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, Protocol, Self
 
 import numpy as np
 
 from ..arrays import ArrayT
+from ..options import check_threads
+from .evidence import Evidence
 from .samples import (
     Direction,
     ProblemT,
     by_completion,
     by_sample,
     checked_direction,
+    checked_uniforms,
+    checked_variables,
     checked_weights,
 )
+
+
+class Completing(Protocol):
+    """Sums over the variables without evidence, which complete samples."""
+
+    def completed(
+        self, uniforms: np.ndarray, chosen: np.ndarray, threads: int | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return samples `[batch, samples, n]`, their completions, and conditionals.
+
+        Args:
+            uniforms: `[batch, samples, n]`.
+            chosen: `[batch, samples, m]`, the variables to complete.
+            threads: maximum number of threads; None for all cores.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +71,54 @@ class SampleCompletions(ABC, Generic[ProblemT, ArrayT]):
     conditionals: ArrayT
     _problem: ProblemT = field(repr=False)
     _chosen: np.ndarray = field(repr=False)
+    _free: Any = field(repr=False)
+    _evidence: Any = field(repr=False)
+    _z: np.ndarray = field(repr=False)
+
+    @classmethod
+    def drawn(
+        cls,
+        problem: ProblemT,
+        free: Completing,
+        evidence: Evidence[ProblemT],
+        uniforms: Any,
+        variables: Any,
+        threads: int | None,
+    ) -> Self:
+        """Draw samples variable by variable, and complete each with other values of variables.
+
+        Args:
+            problem: the problem with the leading dimensions of the result.
+            free: the sums over the variables without evidence.
+            evidence: the values of the other variables.
+            uniforms: `[samples, batch, n]`, as a caller passes them.
+            variables: `[m]` or `[samples, batch, m]`, the variables to complete; None for all free
+                ones.
+            threads: maximum number of threads; None for all cores.
+
+        Raises:
+            ProblemError: the uniforms or the variables have another shape or range, or one of the
+                variables is fixed.
+            OptionError: `threads` is not a valid number.
+        """
+        check_threads(threads)
+        numbers = checked_uniforms(problem, uniforms, (problem.n,))
+        chosen = checked_variables(problem, numbers.shape[1], variables, evidence.fixed)
+        z, completed, conditionals = free.completed(
+            evidence.uniforms(numbers), evidence.numbers(chosen), threads
+        )
+        place = problem.home.place
+        return cls(
+            samples=place(by_sample(problem, evidence.states(z))),
+            variables=by_sample(problem, chosen),
+            completed=place(by_completion(problem, evidence.states(completed))),
+            conditionals=place(by_sample(problem, conditionals)),
+            _problem=problem,
+            _chosen=chosen,
+            _free=free,
+            _evidence=evidence,
+            _z=z,
+        )
 
     def _weights(self, name: str, weights: Any) -> np.ndarray:
         """Return a caller's weights of the conditionals, `[batch, samples, m, ...]`.
@@ -78,30 +145,3 @@ class SampleCompletions(ABC, Generic[ProblemT, ArrayT]):
         if unary is None and pairwise is None:
             return None
         return checked_direction(self._problem, unary, pairwise, shapes, self._LARGEST)
-
-
-def placed(
-    problem: ProblemT,
-    z: np.ndarray,
-    chosen: np.ndarray,
-    completed: np.ndarray,
-    conditionals: np.ndarray,
-) -> dict[str, Any]:
-    """Return the fields of `SampleCompletions` in the caller's form, from arrays by instance.
-
-    Args:
-        problem: the problem with the leading dimensions of the result.
-        z: `[batch, samples, n]`.
-        chosen: `[batch, samples, m]`.
-        completed: `[batch, samples, m, ..., n]`.
-        conditionals: `[batch, samples, m, ...]`.
-    """
-    place = problem.home.place
-    return {
-        "samples": place(by_sample(problem, z)),
-        "variables": by_sample(problem, chosen),
-        "completed": place(by_completion(problem, completed)),
-        "conditionals": place(by_sample(problem, conditionals)),
-        "_problem": problem,
-        "_chosen": chosen,
-    }

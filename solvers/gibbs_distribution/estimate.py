@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from ..arrays import ArrayT
+from ..errors import OptionError
 from .distribution import Sums
 from .samples import ProblemT
 
@@ -13,6 +14,19 @@ Estimated: TypeAlias = Literal["trw", "mean_field", "loopy"]
 
 ESTIMATES: Final[tuple[Estimated, ...]] = get_args(Estimated)
 """Methods that take no sums over all states."""
+
+
+def is_estimated(method: Any, uniforms: Any) -> bool:
+    """Return whether a method takes no sums over all states, and check that it draws no samples.
+
+    Raises:
+        OptionError: there are uniforms for such a method.
+    """
+    if not isinstance(method, str) or method not in ESTIMATES:
+        return False
+    if uniforms is not None:
+        raise OptionError(f"method={method!r} draws no samples; leave out uniforms")
+    return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, Self
 
 import numpy as np
 
@@ -19,9 +19,10 @@ class Evidence(ABC, Generic[ProblemT]):
 
     Attributes:
         problem: the problem of all variables.
-        rest: the problem of the free variables, including the terms from known values. If all
-            values are known, it has one variable with a single possible value. If none is known, it
-            is the problem itself.
+        rest: the problem of the variables that are free in some instance, including the terms from
+            known values. A variable that other instances know has a single possible value there. If
+            all values are known, `rest` has one such variable. If none is known, it is the problem
+            itself.
         values: `[batch, n]`, integers, -1 for a free variable; None if all are free.
         constant: `[batch]`, the score of the known values.
     """
@@ -30,6 +31,11 @@ class Evidence(ABC, Generic[ProblemT]):
     rest: ProblemT
     values: States | None
     constant: Scores
+
+    @classmethod
+    def none(cls, problem: ProblemT) -> Self:
+        """Return evidence that leaves all variables free."""
+        return cls(problem, problem, None, np.zeros(problem.batch))
 
     @kept
     def fixed(self) -> np.ndarray:
@@ -52,10 +58,10 @@ class Evidence(ABC, Generic[ProblemT]):
             return z
         batch, n = self.values.shape
         between = z.shape[1:-1]
-        values = self.values.reshape(batch, *(1 for _ in between), n)
-        whole = np.broadcast_to(values, (batch, *between, n)).astype(z.dtype)
+        values = self.values.reshape(batch, *(1 for _ in between), n).astype(z.dtype)
+        whole = np.empty((batch, *between, n), z.dtype)
         whole[..., self.places] = z[..., : len(self.places)]
-        return whole
+        return np.where(values < 0, whole, values)
 
     def uniforms(self, numbers: np.ndarray) -> np.ndarray:
         """Keep the uniforms of the free variables, `[batch, samples, n of rest]`.

@@ -8,12 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
-from ..arrays import ArrayT, to_numpy
+from ..arrays import ArrayT
 from ..errors import ProblemError
-from ..gibbs_distribution.completions import SampleCompletions, placed
-from ..gibbs_distribution.samples import checked_variables
+from ..gibbs_distribution.completions import SampleCompletions
 from ..options import check_threads
 from .evidence import LabelEvidence
 from .free_sums import FreeLabelSums
@@ -49,7 +46,6 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
 
     _free: FreeLabelSums = field(repr=False)
     _evidence: LabelEvidence = field(repr=False)
-    _z: np.ndarray = field(repr=False)
 
     def derivative(
         self, costs: Any, unary: Any = None, pairwise: Any = None, *, threads: int | None = None
@@ -104,86 +100,15 @@ class LabelCompletions(SampleCompletions[LabelProblem[ArrayT], ArrayT]):
         return problem.restore(ones), problem.restore(pairs)
 
 
-def complete(
-    problem: LabelProblem[ArrayT],
-    free: FreeLabelSums,
-    evidence: LabelEvidence,
-    uniforms: np.ndarray,
-    variables: Any,
-) -> LabelCompletions[ArrayT]:
-    """Return the completions of a problem whose variables all have the same number of values.
-
-    Args:
-        problem: the problem with the leading dimensions of the result.
-        free: the sums over the variables without evidence.
-        evidence: the values of the other variables.
-        uniforms: `[batch, samples, n]`.
-        variables: as for `LabelGibbs.completions`.
+def check_sizes(problem: LabelProblem, evidence: LabelEvidence) -> None:
+    """Raise if some variables without evidence have fewer values than others.
 
     Raises:
-        ProblemError: the variables have another shape or range, or one of them is fixed; or some
-            have fewer values than others.
+        ProblemError: they have.
     """
-    k = problem.k
-    samples = uniforms.shape[1]
     sizes = problem.sizes[evidence.places]
-    if (sizes != k).any():
+    if (sizes != problem.k).any():
         raise ProblemError(
             "completions need variables with as many values each; "
-            f"here they have {sizes.min()} to {k}"
+            f"here they have {sizes.min()} to {problem.k}"
         )
-    chosen = checked_variables(problem, samples, variables, evidence.fixed)
-    numbers = evidence.numbers(chosen)
-    draws = evidence.uniforms(uniforms)
-    z, completed, conditionals = completions_of(free, draws, numbers)
-    return LabelCompletions(
-        **placed(problem, evidence.states(z), chosen, evidence.states(completed), conditionals),
-        _free=free,
-        _evidence=evidence,
-        _z=z,
-    )
-
-
-def completions_of(
-    free: FreeLabelSums, uniforms: np.ndarray, chosen: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return samples, their completions, and conditionals.
-
-    They are `[batch, samples, n]`, `[batch, samples, m, k - 1, n]` and `[batch, samples, m, k]`.
-
-    Args:
-        free: the sums over all labels.
-        uniforms: `[batch, samples, n]`.
-        chosen: `[batch, samples, m]`, variables.
-    """
-    z = free.drawn(uniforms)
-    of_all = np.concatenate([to_numpy(sums.at(rows)) for sums, rows in free.by_part(z)])
-    conditionals = np.take_along_axis(of_all, chosen[..., None], axis=2)
-    return z, _completed(free, uniforms, z, chosen), conditionals
-
-
-def _completed(
-    free: FreeLabelSums, uniforms: np.ndarray, z: np.ndarray, chosen: np.ndarray
-) -> np.ndarray:
-    """Return samples with other values of chosen variables, `[batch, samples, m, k - 1, n]`.
-
-    Args:
-        free: the sums over all labels.
-        uniforms: `[batch, samples, n]`, by which the samples were drawn.
-        z: `[batch, samples, n]`, the samples.
-        chosen: `[batch, samples, m]`.
-    """
-    k = free.problem.k
-    n = free.problem.n
-    batch, samples, m = chosen.shape
-    others = (np.take_along_axis(z, chosen, axis=-1)[..., None] + 1 + np.arange(k - 1)) % k
-    labels = np.full((*chosen.shape, k - 1, n), -1, np.int64)
-    np.put_along_axis(
-        labels,
-        np.broadcast_to(chosen[..., None, None], (*others.shape, 1)),
-        others[..., None],
-        axis=-1,
-    )
-    again = np.broadcast_to(uniforms[:, :, None, None, :], labels.shape)
-    flat = (batch, samples * m * (k - 1), n)
-    return free.drawn(again.reshape(flat), labels.reshape(flat)).reshape(labels.shape)

@@ -16,8 +16,9 @@ from ..errors import InfeasibleError
 from ..gibbs_distribution.evidence import Evidence
 from ..gibbs_distribution.samples import Direction
 from ..kept import kept
+from ..problems.fixed_values import FREE, values_of
 from ..problems.topology import Topology
-from .fixing import FREE, values_of, with_values
+from .fixing import with_values
 from .problem import LabelProblem
 
 
@@ -28,11 +29,6 @@ class LabelEvidence(Evidence[LabelProblem]):
     A variable that is only known in some instances stays in `rest`, and these instances forbid its
     other values.
     """
-
-    @classmethod
-    def none(cls, problem: LabelProblem) -> LabelEvidence:
-        """Return evidence that leaves all variables free."""
-        return cls(problem, problem, None, np.zeros(problem.batch))
 
     @classmethod
     def of(cls, problem: LabelProblem, fix: Any) -> LabelEvidence:
@@ -47,7 +43,7 @@ class LabelEvidence(Evidence[LabelProblem]):
         if fix is None:
             return cls.none(problem)
         values = values_of(problem, fix)
-        return _reduced(problem, with_values(problem, fix), values)
+        return _reduced(problem, with_values(problem, values), values)
 
     @kept
     def _known(self) -> np.ndarray:

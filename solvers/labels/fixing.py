@@ -2,84 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..arrays import Scores, States, as_array, beside, home_of, namespace_of, to_numpy
-from ..errors import OptionError, ProblemError, shortened
+from ..arrays import Scores, States, beside, home_of, namespace_of
 from ..limits.progress import Known
-from ..options import is_whole
-from ..problems.starts import over_batch
+from ..problems.fixed_values import FREE, values_of
 from ..solution import Solution
 from .problem import LabelProblem
 
-FREE = -1
 
-
-def with_values(problem: LabelProblem, fix: Any) -> LabelProblem:
+def with_values(problem: LabelProblem, values: np.ndarray) -> LabelProblem:
     """Return a problem in which the other values of fixed variables are forbidden.
 
-    Raises:
-        OptionError: `fix` names no variable of the problem, or a value that it does not have.
+    Args:
+        problem: any problem.
+        values: `[batch, n]`, -1 for a free variable.
     """
-    values = values_of(problem, fix)
     allowed = (values[:, :, None] == FREE) | (values[:, :, None] == np.arange(problem.k))
     xp = namespace_of(problem.unary)
     unary = xp.where(
         beside(problem.unary, allowed), problem.unary, xp.full_like(problem.unary, -np.inf)
     )
     return replace(problem, unary=unary)
-
-
-def values_of(problem: LabelProblem, fix: Any) -> np.ndarray:
-    """Return the fixed value of each variable, `[batch, n]`, -1 for a free variable.
-
-    Raises:
-        OptionError: `fix` names no variable of the problem, or a value that it does not have.
-    """
-    if isinstance(fix, Mapping):
-        return _values_by_variable(problem, fix)
-    try:
-        array = to_numpy(as_array(fix, "fix"))
-        values = over_batch("fix", array, (*problem.leading, problem.n)).reshape(
-            problem.batch, problem.n
-        )
-    except (ProblemError, OptionError) as error:
-        raise OptionError(
-            f"fix must be {{variable: value}}, or [..., {problem.n}] with -1 for a free variable; "
-            f"got {shortened(fix)}"
-        ) from error
-    if values.dtype.kind == "f" and (values == np.rint(values)).all():
-        values = values.astype(np.int64)
-    if values.dtype.kind not in "iu" or not ((values >= FREE) & (values < problem.sizes)).all():
-        raise OptionError(f"fix must hold values of the variables, or -1; got {shortened(fix)}")
-    return values
-
-
-def _values_by_variable(problem: LabelProblem, fix: Mapping[Any, Any]) -> np.ndarray:
-    """Return the values `[batch, n]` of all variables from {variable: value}; -1 for free ones.
-
-    Raises:
-        OptionError: as for `values_of`.
-    """
-    values = np.full((problem.batch, problem.n), FREE)
-    for variable, value in fix.items():
-        if not is_whole(variable, 0, problem.n - 1):
-            raise OptionError(
-                f"fix names the variable {shortened(variable)}; there are 0 to {problem.n - 1}"
-            )
-        if isinstance(value, float | np.floating) and float(value).is_integer():
-            value = int(value)
-        if not is_whole(value, 0, int(problem.sizes[variable]) - 1):
-            raise OptionError(
-                f"fix gives variable {variable} the value {shortened(value)}; it has 0 to "
-                f"{problem.sizes[variable] - 1}"
-            )
-        values[:, variable] = value
-    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +48,7 @@ class LabelFixing:
         """
         if fix is None:
             return cls(problem)
-        return cls(with_values(problem, fix))
+        return cls(with_values(problem, values_of(problem, fix)))
 
     @property
     def rest(self) -> LabelProblem:

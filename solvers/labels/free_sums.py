@@ -128,6 +128,47 @@ class FreeLabelSums:
         drawn = [to_numpy(sums.samples(*rows)) for sums, *rows in self.by_part(*arrays)]
         return np.concatenate(drawn)
 
+    def completed(
+        self, uniforms: np.ndarray, chosen: np.ndarray, threads: int | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return samples, their completions, and conditionals.
+
+        They are `[batch, samples, n]`, `[batch, samples, m, k - 1, n]` and `[batch, samples, m,
+        k]`.
+
+        Args:
+            uniforms: `[batch, samples, n]`.
+            chosen: `[batch, samples, m]`, variables.
+            threads: as for bits; sums over labels use one thread.
+        """
+        z = self.drawn(uniforms)
+        of_all = np.concatenate([to_numpy(sums.at(rows)) for sums, rows in self.by_part(z)])
+        conditionals = np.take_along_axis(of_all, chosen[..., None], axis=2)
+        return z, self._with_others(uniforms, z, chosen), conditionals
+
+    def _with_others(self, uniforms: np.ndarray, z: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+        """Return samples with other values of chosen variables, `[batch, samples, m, k - 1, n]`.
+
+        Args:
+            uniforms: `[batch, samples, n]`, by which the samples were drawn.
+            z: `[batch, samples, n]`, the samples.
+            chosen: `[batch, samples, m]`.
+        """
+        k = self.problem.k
+        n = self.problem.n
+        batch, samples, m = chosen.shape
+        others = (np.take_along_axis(z, chosen, axis=-1)[..., None] + 1 + np.arange(k - 1)) % k
+        labels = np.full((*chosen.shape, k - 1, n), -1, np.int64)
+        np.put_along_axis(
+            labels,
+            np.broadcast_to(chosen[..., None, None], (*others.shape, 1)),
+            others[..., None],
+            axis=-1,
+        )
+        again = np.broadcast_to(uniforms[:, :, None, None, :], labels.shape)
+        flat = (batch, samples * m * (k - 1), n)
+        return self.drawn(again.reshape(flat), labels.reshape(flat)).reshape(labels.shape)
+
     def covariance(self, direction: Direction) -> tuple[Array, Array]:
         """Return Cov(phi, phi . d), `[batch, n, k]` and `[batch, e, k, k]`, of indicators phi."""
         unary, pairwise = (np.ascontiguousarray(scores) for scores in direction)

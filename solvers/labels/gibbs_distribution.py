@@ -13,15 +13,15 @@ import numpy as np
 from ..arrays import Array, ArrayT, beside, check_room, to_numpy
 from ..errors import InfeasibleError, OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..gibbs_distribution.distribution import Distribution
-from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
+from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate, is_estimated
 from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
 from ..graph_breaks import between_graphs
 from ..limits.deadline import Deadline
 from ..limits.limited_sums import sums_within
-from ..options import check_memory_limit, check_threads
+from ..options import check_memory_limit
 from ..solver import limit_of
 from .algorithms.sum_memory import room_for
-from .completions import LabelCompletions, complete
+from .completions import LabelCompletions, check_sizes
 from .conditioned_sums import split_of
 from .evidence import LabelEvidence
 from .free_sums import FreeLabelSums, why_not_summed
@@ -82,9 +82,10 @@ class LabelGibbs(Distribution[LabelProblem[ArrayT], ArrayT]):
             >>> found.samples.tolist(), found.completed.tolist()
             ([[1, 1]], [[[[0, 0]]]])
         """
-        check_threads(threads)
-        numbers = checked_uniforms(self.problem, uniforms, (self.problem.n,))
-        return complete(self.problem, self._free, self._evidence, numbers, variables)
+        check_sizes(self.problem, self._evidence)
+        return LabelCompletions.drawn(
+            self.problem, self._free, self._evidence, uniforms, variables, threads
+        )
 
     def _uniforms_of_a_sample(self) -> tuple[int, ...]:
         return (self.problem.n,)
@@ -217,9 +218,7 @@ def sums_of_labels(
     """
     check_memory_limit(memory)
     evidence = LabelEvidence.of(problem, fix)
-    if isinstance(method, str) and method in ESTIMATES:
-        if uniforms is not None:
-            raise OptionError(f"method={method!r} draws no samples; leave out uniforms")
+    if is_estimated(method, uniforms):
         return estimate_of_labels(problem, evidence, method)
     check_method(method)
     return _exact(problem, evidence, uniforms, memory)

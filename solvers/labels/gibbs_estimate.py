@@ -6,13 +6,15 @@ An estimate has a bound on log Z or a value near it, and approximate marginals.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..arrays import ArrayT, check_room
+from ..arrays import Array, ArrayT, check_room
 from ..gibbs_distribution.distribution import Bound
 from ..gibbs_distribution.estimate import Estimated, GibbsEstimate
+from ..gibbs_distribution.evidence import Evidence
+from ..gibbs_distribution.samples import ProblemT
 from .algorithms.sum_bounds import Sums, loopy, mean_field, tree_reweighted
 from .evidence import LabelEvidence
 from .problem import LabelProblem
@@ -45,16 +47,8 @@ def estimate_of_labels(
         "the marginals of all pairs", problem.unary, problem.batch * problem.e * problem.k**2
     )
     estimates = estimated(evidence.rest.to_host(), method)
-    ones, pairs = evidence.lifted(estimates.of_variables, estimates.of_pairs)
-    return GibbsEstimate(
-        log_partition=problem.restore(estimates.log_partition + evidence.constant),
-        bound=BOUNDS[method],
-        unary_marginals=problem.restore(ones),
-        pairwise_marginals=problem.restore(pairs),
-        method=method,
-        problem=problem,
-        converged=problem.restore(estimates.converged),
-    )
+    marginals = evidence.lifted(estimates.of_variables, estimates.of_pairs)
+    return restored(problem, evidence, estimates, marginals, method)
 
 
 class Estimates(NamedTuple):
@@ -71,6 +65,34 @@ class Estimates(NamedTuple):
     of_variables: np.ndarray
     of_pairs: np.ndarray
     converged: np.ndarray
+
+
+def restored(
+    problem: ProblemT,
+    evidence: Evidence[ProblemT],
+    estimates: Estimates,
+    marginals: tuple[Array, Array],
+    method: Estimated,
+) -> GibbsEstimate[ProblemT, Any]:
+    """Return estimates of the variables without evidence in the form of the caller's problem.
+
+    Args:
+        problem: the caller's problem, over bits or labels.
+        evidence: the values of some of its variables.
+        estimates: of the other variables.
+        marginals: of all variables and of all pairs.
+        method: "trw", "mean_field" or "loopy".
+    """
+    restore = problem.restore
+    return GibbsEstimate(
+        log_partition=restore(estimates.log_partition + evidence.constant),
+        bound=BOUNDS[method],
+        unary_marginals=restore(marginals[0]),
+        pairwise_marginals=restore(marginals[1]),
+        method=method,
+        problem=problem,
+        converged=restore(estimates.converged),
+    )
 
 
 def estimated(problem: LabelProblem, method: Estimated) -> Estimates:

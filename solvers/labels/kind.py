@@ -17,7 +17,6 @@ from .problem import LabelProblem
 from .regions import LabelRegions
 from .selection import named_solver, select_labels, select_within
 from .solver import LabelSolver
-from .starts import given_labels
 
 
 class Labelled(Kind[LabelProblem]):
@@ -43,10 +42,6 @@ class Labelled(Kind[LabelProblem]):
     def fixed(self, problem: LabelProblem, fix: Any) -> LabelFixing:
         """Return the problem that forbids the other values of fixed variables."""
         return LabelFixing.of(problem, fix)
-
-    def states(self, start: Any, problem: LabelProblem) -> States | None:
-        """Return the caller's labels `[batch, n]`; None if there are none."""
-        return given_labels(start, problem)
 
     def score(self, problem: LabelProblem, z: States) -> Scores:
         """Return the scores `[batch]` of labels of a problem on the host."""

@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ..arrays import home_of
 from ..limits.deadline import Deadline
+from ..problems.starts import given_states
 from ..registry import LABELS
 from ..solution import Maximiser
 from ..solving.portfolio import Portfolio, Search, Turn
 from .problem import LabelProblem
 from .solver import LabelSolver
-from .starts import given_labels
 
 SECONDS_AN_ENTRY = 4e-8
 """Approximate seconds per table entry; tables that cannot be filled in time are not started."""
@@ -47,7 +49,7 @@ class MessagesFirst(Portfolio[LabelProblem], LabelSolver):
         yield Turn(LABELS.solver_class("elimination")())
 
     def _searched(self, problem: LabelProblem, deadline: Deadline, search: Search) -> Maximiser:
-        start = given_labels(self.start, problem)
+        start = given_states(self.start, problem, np.int64)
         # Answers of the backends stay on the host, with one leading dimension.
         host = replace(problem.instances(slice(None)), home=home_of(problem.unary))
         outcome = search(host, deadline, start)

@@ -35,15 +35,12 @@ from ..errors import ProblemError, shortened
 from ..kept import kept
 from ..limits.memory import check_memory
 from ..problems import pairs
-from ..problems.any_problem import AnyProblem
+from ..problems.any_problem import AnyProblem, units_of
 from ..problems.problem import (
     BLOCK,
     EPSILON,
     LARGEST_MAGNITUDE,
     as_floats,
-    rounding_of,
-    tolerance_of,
-    units_of,
     with_batch,
 )
 from ..problems.topology import Topology, ends
@@ -321,16 +318,6 @@ class LabelProblem(AnyProblem[ArrayT]):
         """Maximum number of values of a variable."""
         return int(self.unary.shape[2])
 
-    @property
-    def e(self) -> int:
-        """Number of edges."""
-        return self.topology.e
-
-    @kept
-    def edges(self) -> Edges:
-        """The edges `[e, 2]`, numpy int64, with `i < j` in every row and no row twice."""
-        return self.topology.edges()
-
     @kept
     def magnitude(self) -> Scores:
         """Return a limit `[batch]` on the absolute value of all finite scores.
@@ -350,22 +337,6 @@ class LabelProblem(AnyProblem[ArrayT]):
         if self.weights is not None:
             of_edges = of_edges * xp.abs(as_float64(self.weights))
         return total + xp.sum(of_edges, axis=-1)
-
-    @kept
-    def rounding(self) -> Scores:
-        """Return `[batch]`: how far rounding alone can move a float64 score from its bound.
-
-        The definition is that of `Problem`.
-        """
-        return rounding_of(self.rounding_of_sums, self._units)
-
-    @kept
-    def tolerance(self) -> Scores:
-        """Return `[batch]`: the maximum gap at which a score still counts as optimal.
-
-        The definition is that of `Problem`.
-        """
-        return tolerance_of(self.rounding, self._units)
 
     @property
     def rounding_of_sums(self) -> Scores:
@@ -519,11 +490,6 @@ class LabelProblem(AnyProblem[ArrayT]):
         has: np.ndarray = labels[:, :, None] == np.arange(self.k)
         return has.reshape(len(labels), self.n * self.k).astype(np.int8)
 
-    def restore(self, array: Array) -> ArrayT:
-        """Return `[batch, ...]` with the caller's leading dimensions, kind and device."""
-        shape = (*self.leading, *array.shape[1:])
-        return self.home.place(namespace_of(array).reshape(array, shape))
-
     def instances(self, rows: slice | np.ndarray) -> LabelProblem[ArrayT]:
         """Return a selection of the instances as a batch with one leading dimension.
 
@@ -580,19 +546,6 @@ def _edge_scores(
     for table, (i, j) in zip(edge_tables, edges.tolist(), strict=True):
         total += table[labels[:, i], labels[:, j]]
     return total
-
-
-def check_label_problem(problem: object) -> None:
-    """Raise if `problem` is not a `LabelProblem`.
-
-    Raises:
-        ProblemError: it is not a `LabelProblem`.
-    """
-    if not isinstance(problem, LabelProblem):
-        raise ProblemError(
-            "expected a LabelProblem, as LabelProblem.from_arrays(unary, pairwise, edges=...) "
-            f"makes it; got {shortened(problem)}"
-        )
 
 
 def _at(scores: Array, places: Array) -> Array:

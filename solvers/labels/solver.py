@@ -10,9 +10,10 @@ from ..arrays import ArrayT, Scores, States, namespace_of, to_numpy
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline
+from ..problems.any_problem import check_kind
 from ..solution import Solution
 from ..solver import CertifiedSolver
-from .problem import LabelProblem, check_label_problem
+from .problem import LabelProblem
 
 
 class LabelSolver(CertifiedSolver[LabelProblem]):
@@ -58,7 +59,7 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         return super().why_not_within(problem, constraints)
 
     def _check_kind(self, problem: object) -> None:
-        check_label_problem(problem)
+        check_kind(problem, LabelProblem)
 
     def _checked_states(self, problem: LabelProblem, z: States) -> States:
         expected = (problem.batch, problem.n)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -67,12 +66,11 @@ def check_time() -> None:
     )
 
 
-class stop_of_sums:  # noqa: N801  # a context, as others here
+def stop_of_sums(work: float = math.inf) -> AbstractContextManager[np.ndarray]:
     """Give a flag `[1]` uint8 for a kernel, which becomes nonzero when it has to end.
 
     The kernel has to end when the time limit passes, or when an exception such as Ctrl-C leaves
-    this context while a thread still runs the kernel. It is a class, since entering a
-    generator takes a microsecond of each call.
+    this context while a thread still runs the kernel.
 
     Args:
         work: estimated seconds of the work inside; short work is not watched.
@@ -80,33 +78,36 @@ class stop_of_sums:  # noqa: N801  # a context, as others here
     Raises:
         TimeLimitError: the time limit has passed.
     """
+    limit = _LIMIT.get()
+    if limit is None:
+        return _Flag()
+    return _watched(limit.deadline, work)
 
-    __slots__ = ("_flag", "_watched", "_work")
 
-    def __init__(self, work: float = math.inf) -> None:
-        self._work = work
-        self._watched: AbstractContextManager[np.ndarray] | None = None
+class _Flag:
+    """Flag of a kernel without a time limit.
+
+    It is a class, since entering a generator takes a microsecond of each call.
+    """
+
+    __slots__ = ("_flag",)
+
+    def __init__(self) -> None:
+        self._flag = np.zeros(1, np.uint8)
 
     def __enter__(self) -> np.ndarray:
-        """Begin."""
-        limit = _LIMIT.get()
-        if limit is None:
-            self._flag = np.zeros(1, np.uint8)
-        else:
-            self._watched = limit.deadline.flag(self._work)
-            self._flag = self._watched.__enter__()
         return self._flag
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End, and raise if the time is over and nothing else was raised."""
+    def __exit__(self, *error: object) -> None:
         self._flag.fill(1)
-        if self._watched is None:
-            return
-        self._watched.__exit__(kind, error, trace)
-        if kind is None:
-            check_time()
+
+
+@contextmanager
+def _watched(deadline: Deadline, work: float) -> Iterator[np.ndarray]:
+    """Give the flag of a kernel with a time limit; raise at the end if it has passed."""
+    with deadline.flag(work) as flag:
+        try:
+            yield flag
+        finally:
+            flag.fill(1)
+    check_time()

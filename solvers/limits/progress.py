@@ -60,12 +60,12 @@ class Known(NamedTuple):
     Attributes:
         z: `[batch, n]`, a state of each instance; None without news.
         bound: `[batch]`; None without news.
-        rows: the instances that the news are about.
+        rows: the instances that the news are about, a slice or their numbers.
     """
 
     z: np.ndarray | None
     bound: np.ndarray | None = None
-    rows: slice = slice(None)
+    rows: slice | np.ndarray = slice(None)
 
     @classmethod
     def of(cls, z: np.ndarray, bound: float | None = None) -> Known:
@@ -123,7 +123,7 @@ class Listener(Watch):
         self,
         problem: object,
         call: Callable[[States, Scores, Scores], object],
-        score: Callable[[States, slice], Scores],
+        score: Callable[[States, slice | np.ndarray], Scores],
         start: tuple[States, Scores, Scores],
     ):
         """Start with the states, scores and bounds that `solve` begins with.

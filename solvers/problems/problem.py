@@ -17,7 +17,6 @@ from ..arrays import (
     ArrayLike,
     ArrayOf,
     ArrayT,
-    Edges,
     GivenT,
     Home,
     Pairwise,
@@ -37,7 +36,7 @@ from ..arrays import (
 from ..errors import ProblemError, SolverError, shortened
 from ..kept import kept
 from . import pairs
-from .any_problem import AnyProblem
+from .any_problem import AnyProblem, units_of
 from .topology import Topology, ends
 
 if TYPE_CHECKING:
@@ -195,14 +194,9 @@ class Problem(AnyProblem[ArrayT]):
         return int(self.unary.shape[1])
 
     @kept
-    def e(self) -> int:
-        """Number of edges."""
-        return self.topology.e
-
-    @kept
-    def edges(self) -> Edges:
-        """The edges `[e, 2]`, numpy int64, with `i < j` in every row and no row twice."""
-        return self.topology.edges()
+    def sizes(self) -> np.ndarray:
+        """Number of values of each variable, `[n]`: 2, as for a `LabelProblem` over bits."""
+        return np.full(self.n, 2)
 
     @kept
     def magnitude(self) -> Float[np.ndarray | ArrayT, "batch"]:
@@ -224,24 +218,6 @@ class Problem(AnyProblem[ArrayT]):
             return unary + self._in_blocks(lambda weights, *_: np.maximum(weights, 0.0))
         parts = [xp.where(a > 0, a, a * 0) for a in map(as_float64, (self.unary, self.pairwise))]
         return xp.sum(parts[0], axis=-1) + xp.sum(parts[1], axis=-1)
-
-    @kept
-    def rounding(self) -> Scores:
-        """Maximum difference of a float64 score and its bound by rounding alone, `[batch]`.
-
-        Each is a sum of up to n + e + 1 terms; closer scores count as equal. If all scores are
-        whole multiples of a unit and all sums are exact, it is at most half a unit.
-        """
-        return rounding_of(self.rounding_of_sums, self._units)
-
-    @kept
-    def tolerance(self) -> Scores:
-        """Maximum gap at which a score still counts as optimal, `[batch]`.
-
-        It is `rounding`, or minus infinity if `rounding` would hide whole units. This happens if
-        scores have few digits but are too large for exact sums.
-        """
-        return tolerance_of(self.rounding, self._units)
 
     @kept
     def rounding_of_sums(self) -> Scores:
@@ -362,15 +338,6 @@ class Problem(AnyProblem[ArrayT]):
         """Return the columns `[batch, n]` of linear constraints, which are the states."""
         return z
 
-    def restore(self, array: Array) -> ArrayT:
-        """Return `[batch, ...]` with the caller's leading dimensions, kind and device."""
-        if self.home is NUMPY and not self.leading:
-            return array[0, ...]  # type: ignore[no-any-return]  # numpy's
-        shape = (*self.leading, *array.shape[1:])
-        if self.home is NUMPY:
-            return array.reshape(shape)  # type: ignore[no-any-return]  # numpy's
-        return self.home.place(namespace_of(array).reshape(array, shape))
-
     def instances(self, rows: slice | np.ndarray) -> Problem[ArrayT]:
         """Return a selection of the instances as a batch with one leading dimension.
 
@@ -415,55 +382,9 @@ class Problem(AnyProblem[ArrayT]):
         return float(namespace_of(self.pairwise).min(self.pairwise))
 
 
-def units_of(
-    first: np.ndarray, second: np.ndarray, magnitude: np.ndarray, factor: float
-) -> np.ndarray | None:
-    """Return the result of `compiled.resolution.resolutions`."""
-    units: np.ndarray | None = _kernels().resolutions(first, second, magnitude, factor)
-    return units
-
-
-def rounding_of(of_sums: Scores, units: np.ndarray | None) -> Scores:
-    """Return the allowance for rounding `[batch]`: half a unit if sums of units are exact."""
-    if units is None:
-        return of_sums
-    half = beside(of_sums, np.where(np.isfinite(units), units / 2, np.inf))
-    return namespace_of(of_sums).minimum(of_sums, half)
-
-
-def tolerance_of(rounding: Scores, units: np.ndarray | None) -> Scores:
-    """Return `rounding` `[batch]`, or minus infinity for instances in which it hides units."""
-    if units is None:
-        return rounding
-    hidden = beside(rounding, units == -np.inf)
-    xp = namespace_of(rounding)
-    return xp.where(hidden, xp.full_like(rounding, -math.inf), rounding)
-
-
-@cache
-def _kernels() -> Any:
-    return importlib.import_module("..compiled.resolution", __package__)
-
-
 @cache
 def _checks() -> Any:
     return importlib.import_module("..compiled.problem_checks", __package__)
-
-
-def check_problem(problem: object) -> None:
-    """Raise if `problem` is not a `Problem`, for example arrays.
-
-    Raises:
-        ProblemError: it is not.
-    """
-    if not isinstance(problem, Problem):
-        hint = ""
-        if isinstance(getattr(problem, "problem", None), Problem):
-            hint = "; pass its .problem"
-        raise ProblemError(
-            f"expected a Problem, made by Problem.from_arrays(unary, pairwise); got "
-            f"{shortened(problem)}{hint}"
-        )
 
 
 def _absolute_sum(scores: Array) -> Any:

@@ -8,14 +8,13 @@ import numpy as np
 
 from ..arrays import Scores, States
 from ..constraint_rows import Rows
-from ..errors import OptionError
 from ..limits.deadline import Deadline
+from ..problems.fixed_values import FREE, Fix, values_of
 from ..problems.problem import Problem
-from ..problems.starts import given_states
 from ..ranking import Ranked, ranked_states
 from ..solver import ArgmaxSolver, score_states
 from .bit_regions import BitRegions
-from .fixing import Fix, Fixing
+from .fixing import Fixing
 from .kinds import Choose, Kind, Selection
 from .selection import (
     ENUMERABLE,
@@ -55,10 +54,6 @@ class Bits(Kind[Problem]):
         """Return the problem of the free variables, which translates its states back."""
         return Fixing.of(problem, fix)
 
-    def states(self, start: Any, problem: Problem) -> States | None:
-        """Return the caller's states `[batch, n]`; None if there are none."""
-        return given_states(start, problem)
-
     def score(self, problem: Problem, z: States) -> Scores:
         """Return the scores `[batch]` of states of a problem on the host."""
         return score_states(problem, z)
@@ -71,8 +66,8 @@ class Bits(Kind[Problem]):
             first = states
         if fix is None:
             return first
-        values = Fixing.of(problem, fix).values
-        return np.where(values < 0, first, values).astype(np.int8)
+        values = values_of(problem, fix)
+        return np.where(values == FREE, first, values).astype(np.int8)
 
     def rows(self, constraints: Any, problem: Problem) -> Rows:
         """Return constraints over the variables of a problem."""
@@ -82,10 +77,18 @@ class Bits(Kind[Problem]):
         """Return the constraints, and equations that keep fixed variables at their values."""
         if fix is None:
             return problem, rows
-        values = Fixing.of(problem, fix).values
-        if (values != values[0]).any():
-            raise OptionError("with constraints, fix must give the same values in every instance")
-        return problem, rows.with_values(values[0])
+        return problem, rows.with_values(values_of(problem, fix)[0])
+
+    def groups(self, problem: Problem, fix: Fix, has_rows: bool) -> list[np.ndarray]:
+        """Return the instances that fix the same variables, at the same values for constraints."""
+        values = values_of(problem, fix)
+        alike = values
+        if not has_rows:
+            alike = values == FREE
+        if (alike == alike[:1]).all():
+            return [np.arange(problem.batch)]
+        _, group = np.unique(alike, axis=0, return_inverse=True)
+        return [np.flatnonzero(group == number) for number in range(group.max() + 1)]
 
     def neighbours(self, problem: Problem, z: np.ndarray) -> States:
         """Return the states `[others, n]` that are one flip, or one swap of a 0 and a 1, away."""

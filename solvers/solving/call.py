@@ -26,6 +26,7 @@ from ..solution import Solution, SolveInterrupted
 from ..solver import CertifiedSolver, deadline_of
 from .at_once import solved_at_once
 from .empty import nothing_to_decide
+from .in_groups import answered_in_groups
 from .k_best import check_count
 from .k_best import k_best as best_of_many
 from .k_best_within import k_best_within
@@ -105,7 +106,8 @@ def solve(
         solver: a name of `available_solvers()`, a solver object, or "auto" (`select_solver`).
         time_limit: seconds for the whole batch, for solvers that can stop early; or a `Deadline`.
         fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one.
-            For a `Conversion`, the keys and values are its own names and values.
+            Instances may fix different variables. For a `Conversion`, the keys and values are its
+            own names and values.
         start: initial states `[..., n]`, in the form of `Solution.z`; for a `Conversion`, {name:
             value}. The answer is never worse than states that satisfy the constraints. If the
             solver cannot use initial states, `stats["start"]` is "unused".
@@ -241,10 +243,15 @@ def _first(request: Request) -> States | None:
 
 def answered(request: Request) -> Solution:
     """Return the best state, or as many states as the request asks for."""
-    # Constraints take precedence, since `_within` handles fixed variables and several states too.
     if request.problem.is_empty:
         return nothing_to_decide(request)
-    if request.rows is not None and len(request.rows):
+    has_rows = request.rows is not None and len(request.rows) > 0
+    if request.fix is not None and (has_rows or request.k is not None):
+        groups = request.kind.groups(request.problem, request.fix, has_rows)
+        if len(groups) > 1:
+            return answered_in_groups(request, groups, answered)
+    # Constraints take precedence, since `_within` handles fixed variables and several states too.
+    if request.rows is not None and has_rows:
         return _within(request, request.rows)
     if request.k is not None:
         return _many(request)

@@ -19,8 +19,9 @@ from ..constraint_rows import Rows
 from ..kept import kept
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
-from ..problems.any_problem import AnyProblem
-from ..problems.problem import check_problem
+from ..problems.any_problem import AnyProblem, check_kind
+from ..problems.problem import Problem
+from ..problems.starts import given_states
 from ..ranking import Ranked
 from ..registry import Registry, registry_of
 from ..solution import Solution
@@ -107,7 +108,7 @@ class Kind(ABC, Generic[ProblemT]):
     """
 
     name: ClassVar[str]
-    state_type: type
+    state_type: type[np.generic]
 
     def is_chosen_at_once(self, problem: ProblemT) -> bool:
         """Return whether a solver is chosen so quickly that the time limit need not be checked."""
@@ -146,13 +147,21 @@ class Kind(ABC, Generic[ProblemT]):
             OptionError: `fix` does not fit the problem.
         """
 
-    @abstractmethod
+    def groups(self, problem: ProblemT, fix: Any, has_rows: bool) -> list[np.ndarray]:
+        """Return groups of instances, by number, that one search within constraints can take.
+
+        Raises:
+            OptionError: `fix` does not fit the problem.
+        """
+        return [np.arange(problem.batch)]
+
     def states(self, start: Any, problem: ProblemT) -> States | None:
         """Return the caller's states `[batch, n]`; None if there are none.
 
         Raises:
             OptionError: the arrays are not states of the problem.
         """
+        return given_states(start, problem, self.state_type)
 
     @abstractmethod
     def score(self, problem: ProblemT, z: States) -> Scores:
@@ -204,4 +213,4 @@ def _kind(name: str) -> Kind[Any]:
 def check_any_problem(problem: object) -> None:
     """Raise a ProblemError if `problem` is not a problem of any kind."""
     if not isinstance(problem, AnyProblem):
-        check_problem(problem)
+        check_kind(problem, Problem)

@@ -55,9 +55,9 @@ def heard_by(
     host = problem.to_host()
     kind = kind_of(problem)
 
-    def score(z: States, rows: slice) -> Scores:
+    def score(z: States, rows: slice | np.ndarray) -> Scores:
         instances = host
-        if rows != slice(None):
+        if not isinstance(rows, slice) or rows != slice(None):
             instances = host.instances(rows)
         return kind.score(instances, np.ascontiguousarray(z))
 
@@ -74,7 +74,7 @@ def heard_by(
 def _heard_from(
     callback: Callback,
     problem: Maximisable,
-    score: Callable[[States, slice], Scores],
+    score: Callable[[States, slice | np.ndarray], Scores],
     begun: tuple[States, Scores, Scores],
 ) -> Iterator[None]:
     """Report progress to a callback inside a `with` block, from the scores of states.

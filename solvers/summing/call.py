@@ -14,15 +14,16 @@ from ..conversions import AnyConversion
 from ..errors import OptionError, ProblemError, UnsupportedProblemError, shortened
 from ..gibbs_distribution.bit_evidence import BitEvidence
 from ..gibbs_distribution.bits import Gibbs, sums_of_bits, uniforms_of_bits
-from ..gibbs_distribution.estimate import ESTIMATES, Estimated, GibbsEstimate
+from ..gibbs_distribution.estimate import Estimated, GibbsEstimate, is_estimated
 from ..graph_breaks import between_graphs
-from ..labels.fixing import values_of
 from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
 from ..limits.deadline import Deadline
 from ..limits.limited_sums import sums_within
 from ..options import check_memory_limit, check_threads
-from ..problems.problem import Problem, check_problem
+from ..problems.any_problem import check_kind
+from ..problems.fixed_values import values_of
+from ..problems.problem import Problem
 from ..solver import limit_of
 from ..solving.fixing import Fixing
 from .answer import GibbsAnswer, answered
@@ -151,11 +152,11 @@ def gibbs(
         pairwise: None; `[..., n, n]`; or `[..., e]` with `edges`.
         edges: `[e, 2]`, the pairs, shared by the batch.
         fix: evidence: variables that keep a value, as for `solve`. It is {i: value}, or `[n]` or
-            `[..., n]` with -1 for a free variable; for a conversion it is {name: value}. Z is then
-            the sum over the states that agree with the evidence. So log P(evidence) is this log Z
-            minus log Z without evidence. Probabilities, entropy and samples are conditional on the
-            evidence. Over bits, fewer variables remain to sum over, which may bring exact sums
-            into reach.
+            `[..., n]` with -1 for a free variable, where instances may fix different variables; for
+            a conversion it is {name: value}. Z is then the sum over the states that agree with the
+            evidence. So log P(evidence) is this log Z minus log Z without evidence. Probabilities,
+            entropy and samples are conditional on the evidence. Fewer variables remain to sum over
+            if all instances fix the same ones, which may bring exact sums into reach.
         uniforms: None for no samples; `[samples, batch]` for enumeration, `[samples, batch, n]` for
             elimination, float64, in [0, 1).
         method: "auto" or "exact" for exact sums by any method; or "enumeration" (only bits) or
@@ -257,7 +258,7 @@ def uniforms_shape(
     if isinstance(whole, LabelProblem):
         check_method(method)
         return (samples, *whole.leading, whole.n)
-    check_problem(whole)
+    check_kind(whole, Problem)
     rest = _evidence(whole, fix).rest
     return (samples, *whole.leading, *uniforms_of_bits(whole, rest, method))
 
@@ -284,9 +285,7 @@ def _sums_of_bits(
     memory: int | None,
 ) -> Gibbs | GibbsEstimate:
     evidence = _evidence(problem, fix)
-    if isinstance(method, str) and method in ESTIMATES:
-        if uniforms is not None:
-            raise OptionError(f"method={method!r} draws no samples; leave out uniforms")
+    if is_estimated(method, uniforms):
         return estimate_of_bits(problem, evidence, method)
     beyond = partial(TwoLabelSums.of, memory=memory)
     return sums_of_bits(problem, evidence, uniforms, method, threads, memory, beyond)
@@ -300,10 +299,7 @@ def fixed_of(problem: AnyProblem, fix: Any) -> dict[int, int]:
     """
     if fix is None:
         return {}
-    if isinstance(problem, LabelProblem):
-        values = values_of(problem, fix)[0]
-    else:
-        values = Fixing.of(problem, fix).values[0]
+    values = values_of(problem, fix)[0]
     return {int(place): int(values[place]) for place in np.flatnonzero(values >= 0)}
 
 

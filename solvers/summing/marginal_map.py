@@ -141,10 +141,7 @@ def _best(
     inner: Any, places: list[int], fixed: Mapping[int, int], method: Any
 ) -> tuple[tuple[int, ...], float, int]:
     """Return the best values of variables, the log of their sum, and how many were compared."""
-    if isinstance(inner, Problem):
-        sizes = [2] * inner.n
-    else:
-        sizes = inner.sizes.tolist()
+    sizes = inner.sizes.tolist()
     choices: list[Sequence[int]] = []
     for place in places:
         if place in fixed:

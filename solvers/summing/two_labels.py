@@ -18,10 +18,9 @@ from ..gibbs_distribution.estimate import Estimated, GibbsEstimate
 from ..gibbs_distribution.free_sums import FreeSums
 from ..gibbs_distribution.samples import Direction, Drawn
 from ..labels.algorithms.sum_memory import room_for
-from ..labels.completions import completions_of
 from ..labels.conditioned_sums import split_of
 from ..labels.free_sums import FreeLabelSums, why_not_summed
-from ..labels.gibbs_estimate import BOUNDS, estimated
+from ..labels.gibbs_estimate import estimated, restored
 from ..labels.problem import LabelProblem
 from ..problems.problem import Problem
 
@@ -60,7 +59,7 @@ class TwoLabelSums(FreeSums):
         self, uniforms: np.ndarray, chosen: np.ndarray, threads: int | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return samples, completions and conditionals."""
-        drawn, completed, conditionals = completions_of(self.labels, uniforms, chosen)
+        drawn, completed, conditionals = self.labels.completed(uniforms, chosen, threads)
         return _flipped(drawn), _flipped(completed[:, :, :, 0]), conditionals[..., 0]
 
     def gradient(
@@ -108,17 +107,9 @@ def estimate_of_bits(
     estimates = estimated(as_two_labels(evidence.rest), method)
     ones = estimates.of_variables[..., 1]
     pairs = estimates.of_pairs[..., 1, 1]
-    marginals = evidence.lifted(np.concatenate([ones, pairs], axis=1))
-    restore = evidence.problem.restore
-    return GibbsEstimate(
-        log_partition=restore(estimates.log_partition + evidence.constant),
-        bound=BOUNDS[method],
-        unary_marginals=restore(marginals[:, : problem.n]),
-        pairwise_marginals=restore(marginals[:, problem.n :]),
-        method=method,
-        problem=problem,
-        converged=restore(estimates.converged),
-    )
+    whole = evidence.lifted(np.concatenate([ones, pairs], axis=1))
+    marginals = whole[:, : problem.n], whole[:, problem.n :]
+    return restored(problem, evidence, estimates, marginals, method)
 
 
 def as_two_labels(problem: Problem, one: int = 1) -> LabelProblem[np.ndarray]:

@@ -11,6 +11,7 @@ import torch
 import solvers
 from models.potentials import AnyPotentials
 
+from ..autograd.log_partition import gradients_of_sums, keep_marginals
 from ..autograd.second_derivatives import without_derivative
 from ..autograd.transforms import flat_rows, refuse_vectorised, transformable
 from ..spaces.sums.label_sums import LabelSums, LabelSumsCompletions
@@ -256,43 +257,16 @@ def _(
 _covariance.register_vmap(flat_rows(_covariance, shared=(2,)))
 
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[torch.Tensor, ...]) -> None:
-    ctx.set_materialize_grads(False)
-    ctx.save_for_backward(*inputs, *output[1:])
-
-
-def _log_partition_backward(
+def _backward(
     ctx: Any, log_z: torch.Tensor | None, ones: torch.Tensor | None, pairs: torch.Tensor | None
 ) -> tuple[torch.Tensor | None, ...]:
-    """Return the gradients in the scores.
-
-    They are the marginals times the gradient of log Z, and the covariance times that of the
-    marginals.
-    """
-    unary, pairwise, edges, p_ones, p_pairs = ctx.saved_tensors
-    of_unary = torch.zeros_like(unary)
-    of_pairwise = torch.zeros_like(pairwise)
-    if log_z is not None:
-        of_unary = log_z[:, None] * p_ones
-        of_pairwise = log_z[:, None] * p_pairs
-    if ones is None and pairs is None:
-        return of_unary, of_pairwise, None
-    if ones is None:
-        ones = torch.zeros_like(unary)
-    if pairs is None:
-        pairs = torch.zeros_like(pairwise)
-    scores = unary.detach(), pairwise.detach(), edges
-    more_unary, more_pairwise = _covariance(*scores, ones.detach(), pairs.detach())
-    if torch.is_grad_enabled():
-        more_unary = without_derivative(more_unary, unary, ones, MARGINALS)
-        more_pairwise = without_derivative(more_pairwise, unary, ones, MARGINALS)
-    return of_unary + more_unary, of_pairwise + more_pairwise, None
+    return gradients_of_sums(ctx, (log_z, ones, pairs), _covariance, MARGINALS)
 
 
 differentiable_log_partition: Callable[..., Any] = transformable(
     log_partition_operator,
-    _keep,
-    _log_partition_backward,
+    keep_marginals,
+    _backward,
     flat_rows(lambda *rows: differentiable_log_partition(*rows), shared=(2,)),
     "the Gibbs distribution of more states than a table holds",
 )

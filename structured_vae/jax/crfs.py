@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,7 +12,7 @@ import numpy as np
 from solvers import labels
 
 from .scores import edges_of, usable
-from .sums import differentiable
+from .sums import differentiable, host_sums
 
 
 def label_log_partition(unary: Any, tables: Any, *, edges: Any) -> Any:
@@ -30,17 +31,11 @@ def label_log_partition(unary: Any, tables: Any, *, edges: Any) -> Any:
     """
     pairs = edges_of(jnp.zeros(jnp.shape(unary)[-2]), jnp.zeros(jnp.shape(tables)[-3]), edges)
 
-    def sums(unary: np.ndarray, tables: np.ndarray) -> tuple[np.ndarray, ...]:
-        gibbs = labels.gibbs(unary, tables, edges=pairs)
-        return gibbs.log_partition, gibbs.unary_marginals, gibbs.pairwise_marginals
-
-    def along(unary: Any, tables: Any, ones: Any, couples: Any) -> tuple[np.ndarray, ...]:
-        return labels.gibbs(unary, tables, edges=pairs).covariance_product(ones, couples)
-
+    gibbs = partial(labels.gibbs, edges=pairs)
     unary = jnp.asarray(unary)
     shape = (*unary.shape[:-2], *jnp.shape(tables)[-3:])
     tables = jnp.broadcast_to(jnp.asarray(tables, unary.dtype), shape)
-    return differentiable(sums, along, 2, forbidding=True)(unary, tables)
+    return differentiable(*host_sums(gibbs), 2, forbidding=True)(unary, tables)
 
 
 def chain_log_likelihood(

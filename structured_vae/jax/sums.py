@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -35,20 +36,32 @@ def log_partition(unary: Any, pairwise: Any, *, edges: Any) -> Any:
         >>> float(log_partition(jnp.zeros(2), jnp.array([1.0]), edges=[[0, 1]]))
         1.743...
     """
-    pairs = edges_of(unary, pairwise, edges)
-
-    def sums(unary: np.ndarray, pairwise: np.ndarray) -> tuple[np.ndarray, ...]:
-        gibbs = solvers.gibbs(unary, pairwise, edges=pairs)
-        return gibbs.log_partition, gibbs.unary_marginals, gibbs.pairwise_marginals
-
-    def along(unary: Any, pairwise: Any, ones: Any, couples: Any) -> tuple[np.ndarray, ...]:
-        gibbs = solvers.gibbs(unary, pairwise, edges=pairs)
-        return gibbs.covariance_product(ones, couples)
-
+    gibbs = partial(solvers.gibbs, edges=edges_of(unary, pairwise, edges))
     unary = jnp.asarray(unary)
     shape = (*unary.shape[:-1], jnp.shape(pairwise)[-1])
     pairwise = jnp.broadcast_to(jnp.asarray(pairwise, unary.dtype), shape)
-    return differentiable(sums, along, 1)(unary, pairwise)
+    return differentiable(*host_sums(gibbs), 1)(unary, pairwise)
+
+
+def host_sums(gibbs: Callable[..., Any]) -> tuple[HostSums, HostSums]:
+    """Return log Z and marginals, and their derivative in a direction, as functions on the host.
+
+    Args:
+        gibbs: takes unary and pairwise scores, and returns their distribution.
+    """
+
+    def sums(unary: np.ndarray, pairwise: np.ndarray) -> tuple[np.ndarray, ...]:
+        p = gibbs(unary, pairwise)
+        return p.log_partition, p.unary_marginals, p.pairwise_marginals
+
+    def along(
+        unary: np.ndarray, pairwise: np.ndarray, ones: np.ndarray, couples: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        product: tuple[np.ndarray, ...]
+        product = gibbs(unary, pairwise).covariance_product(ones, couples)
+        return product
+
+    return sums, along
 
 
 def differentiable(sums: HostSums, along: HostSums, event: int, forbidding: bool = False) -> Any:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 import torch
 from torch import nn
 
-from ...constants import ModuleWithConstants
 from ...errors import SettingError
-from ...host_edges import HostEdges, once_on_host
 from ...potentials import CategoricalPotentials, LatentSpace
-from ...shapes import Images
 from ..layers import Linear
-from .encoder import lowest_outputs, no_pairs, pairs_within
+from .hidden_layer import HiddenLayerEncoder
 
 COUPLINGS: Final = ("none", "potts", "general")
 """The couplings of variables of k values."""
 
 
-class CategoricalEncoder(ModuleWithConstants):
+class CategoricalEncoder(HiddenLayerEncoder[CategoricalPotentials]):
     """The encoder pixels -> hidden -> ReLU -> potentials over variables of k values.
 
     Args:
@@ -43,11 +39,7 @@ class CategoricalEncoder(ModuleWithConstants):
         name: the name of the class.
     """
 
-    custom: ClassVar[bool] = False
     categorical: ClassVar[bool] = True
-    has_pairs: ClassVar[bool] = False
-
-    edges: torch.Tensor
 
     def __init__(
         self,
@@ -58,46 +50,24 @@ class CategoricalEncoder(ModuleWithConstants):
         couplings: str = "none",
         bandwidth: int = 0,
     ):
-        super().__init__()
         if couplings not in COUPLINGS:
             raise SettingError(
                 f"no couplings are called {couplings!r}; there are: {', '.join(COUPLINGS)}"
             )
-        pairs = no_pairs
-        if couplings != "none":
-            pairs = partial(pairs_within, variables, bandwidth)
-        self.register_constant("edges", pairs)
+        super().__init__(pixels, variables, bandwidth, couplings != "none")
         # A single variable has no pair to couple.
         if not len(self.edges):
             couplings = "none"
-        self.pixels = pixels
         self.k = k
         self.n = variables * k
         self.variables = variables
         self.couplings = couplings
-        self.bandwidth = bandwidth
-        self.space: LatentSpace | None = None
-        self._known_edges: HostEdges | None = None
         of_pairs = len(self.edges)
         if couplings == "general":
             of_pairs *= k**2
         self.network = nn.Sequential(
             Linear(pixels, hidden), nn.ReLU(), Linear(hidden, self.n + of_pairs)
         )
-
-    def forward(self, x: Images) -> CategoricalPotentials:
-        """Return the potentials of images `x [batch, pixels]`."""
-        return self.potentials(self.network(x))
-
-    if TYPE_CHECKING:
-
-        def __call__(self, x: Images) -> CategoricalPotentials:
-            """Return the result of `forward`, typed."""
-
-    @property
-    def name(self) -> str:
-        """The name of the class."""
-        return type(self).__name__
 
     @property
     def arguments(self) -> dict[str, int | str]:
@@ -112,15 +82,6 @@ class CategoricalEncoder(ModuleWithConstants):
     def takes(self, space: LatentSpace) -> bool:
         """Return whether states may be restricted to a space: False."""
         return False
-
-    def probe(self) -> CategoricalPotentials:
-        """Return the potentials of one image if every output of the network were -1."""
-        return self.potentials(lowest_outputs(self.network))
-
-    def _host_edges(self) -> HostEdges | None:
-        if self._known_edges is None:
-            self._known_edges = once_on_host(self.edges)
-        return self._known_edges
 
     def potentials(self, outputs: torch.Tensor) -> CategoricalPotentials:
         """Return the potentials of outputs `[batch, n + scores of pairs]` of the network."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar
 
 import torch
 from torch import nn
 
-from ...constants import ModuleWithConstants
-from ...host_edges import HostEdges, once_on_host
 from ...potentials import LatentSpace, Potentials
-from ...shapes import Images
 from ..layers import Linear
+from .hidden_layer import HiddenLayerEncoder
 
 
-class Encoder(ModuleWithConstants):
+class Encoder(HiddenLayerEncoder[Potentials]):
     """The base class of encoders pixels -> hidden -> ReLU -> potentials over n bits.
 
     A subclass with pairwise scores sets `has_pairs`. Its pairwise scores are outputs of the network
@@ -43,42 +40,16 @@ class Encoder(ModuleWithConstants):
         name: the name of the class.
     """
 
-    custom: ClassVar[bool] = False
     categorical: ClassVar[bool] = False
-    has_pairs: ClassVar[bool] = False
     nonnegative_pairs: ClassVar[bool] = False
 
-    edges: torch.Tensor
-
     def __init__(self, pixels: int, n: int, hidden: int = 300, bandwidth: int = 0):
-        super().__init__()
-        self.pixels = pixels
+        super().__init__(pixels, n, bandwidth, self.has_pairs)
         self.options: dict[str, int | str] = {}
         self.n = n
-        self.bandwidth = bandwidth
-        self.space: LatentSpace | None = None
-        self._known_edges: HostEdges | None = None
-        pairs = no_pairs
-        if self.has_pairs:
-            pairs = partial(pairs_within, n, bandwidth)
-        self.register_constant("edges", pairs)
         self.network = nn.Sequential(
             Linear(pixels, hidden), nn.ReLU(), Linear(hidden, n + self.pair_outputs())
         )
-
-    def forward(self, x: Images) -> Potentials:
-        """Return the potentials of images `x [batch, pixels]`."""
-        return self.potentials(self.network(x))
-
-    if TYPE_CHECKING:
-
-        def __call__(self, x: Images) -> Potentials:
-            """Return the result of `forward`, typed."""
-
-    @property
-    def name(self) -> str:
-        """The name of the class."""
-        return type(self).__name__
 
     @property
     def variables(self) -> int:
@@ -109,7 +80,7 @@ class Encoder(ModuleWithConstants):
         The pairwise scores are -1 instead, unless the class declares `nonnegative_pairs`. A
         training is rejected before it begins if its solver cannot take these potentials.
         """
-        potentials = self.potentials(lowest_outputs(self.network))
+        potentials = super().probe()
         if potentials.pairwise is None or self.nonnegative_pairs:
             return potentials
         return replace(potentials, pairwise=-torch.ones_like(potentials.pairwise))
@@ -122,11 +93,6 @@ class Encoder(ModuleWithConstants):
         """Return the pairwise scores `[batch, e]` of outputs `[batch, pair_outputs()]`."""
         return outputs
 
-    def _host_edges(self) -> HostEdges | None:
-        if self._known_edges is None:
-            self._known_edges = once_on_host(self.edges)
-        return self._known_edges
-
     def potentials(self, outputs: torch.Tensor) -> Potentials:
         """Return the potentials of outputs `[batch, n + pair_outputs()]` of the network."""
         if not self.has_pairs:
@@ -137,23 +103,3 @@ class Encoder(ModuleWithConstants):
             self.edges,
             host_edges=self._host_edges(),
         )
-
-
-def lowest_outputs(network: nn.Sequential) -> torch.Tensor:
-    """Return outputs `[1, outputs]` of -1."""
-    last = cast("nn.Linear", network[-1])
-    return -torch.ones((1, last.out_features))
-
-
-def no_pairs() -> torch.Tensor:
-    """Return no pairs `[0, 2]`."""
-    return torch.empty((0, 2), dtype=torch.long)
-
-
-def pairs_within(n: int, bandwidth: int) -> torch.Tensor:
-    """Return the pairs `[e, 2]`, i < j, of variables at most `bandwidth` apart."""
-    if not bandwidth:
-        return torch.triu_indices(n, n, 1).T.contiguous()
-    near = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + bandwidth + 1))]
-    # The shape is given by reshape, since tensors on the device meta have no values.
-    return torch.tensor(near, dtype=torch.long).reshape(-1, 2)

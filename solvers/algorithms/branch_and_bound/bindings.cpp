@@ -70,8 +70,7 @@ double tighten(Relaxation& relaxation, RealMatrix couplings, double constant, Re
     std::vector<Triangle> nodes = triangles_of(inequalities, m);
     const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    relaxation.load(view(couplings), constant, view(points), std::move(nodes),
-                    {multipliers.data(), multipliers.data() + multipliers.size()});
+    relaxation.load(view(couplings), constant, view(points), std::move(nodes), copied(multipliers));
     return relaxation.tighten(scale, threshold, rounds, flag);
 }
 

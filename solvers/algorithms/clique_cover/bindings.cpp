@@ -21,12 +21,6 @@ void init_search(CliqueSearch* self, Indices unary, Edges edges, Indices pairwis
     new (self) CliqueSearch(scores, view(state), score, flag);
 }
 
-Index run(CliqueSearch& search, Index nodes, StopFlag stop) {
-    const Stop flag = stop_of(stop);
-    nb::gil_scoped_release unlocked;
-    return search.run(nodes, flag);
-}
-
 }  // namespace
 }  // namespace solvers::clique_cover
 
@@ -38,15 +32,11 @@ BIND_KERNELS(clique_cover, m) {
         .def("__init__", &init_search, nb::arg("unary").noconvert(), nb::arg("edges").noconvert(),
              nb::arg("pairwise").noconvert(), nb::arg("excludes").noconvert(),
              nb::arg("state").noconvert(), nb::arg("score"), nb::arg("stop").noconvert())
-        .def("run", &run, nb::arg("nodes"), nb::arg("stop").noconvert(),
-             "Handle up to `nodes` nodes; return how many.")
+        .def("run", &solvers::run_nodes<CliqueSearch>, nb::arg("nodes"),
+             nb::arg("stop").noconvert(), "Handle up to `nodes` nodes; return how many.")
         .def_prop_ro("finished", &CliqueSearch::finished, "Whether everything was searched.")
         .def_prop_ro("bound", &CliqueSearch::bound, "An upper bound on all integer scores.")
         .def_prop_ro("score", &CliqueSearch::score, "The integer score of the best state.")
-        .def_prop_ro(
-            "state",
-            [](const CliqueSearch& search) {
-                return solvers::as_array(std::vector(search.state()));
-            },
-            nb::rv_policy::move, "`[n]` int8, the best state so far.");
+        .def_prop_ro("state", solvers::copy_of(&CliqueSearch::state), nb::rv_policy::move,
+                     "`[n]` int8, the best state so far.");
 }

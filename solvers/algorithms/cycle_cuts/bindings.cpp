@@ -36,9 +36,7 @@ Graph graph_of(const Indices& starts, const Indices& near, const Indices& edge,
 }
 
 Forest forest_of(const Indices& parent, const Indices& link, const Indices& depth) {
-    return {{parent.data(), parent.data() + parent.size()},
-            {link.data(), link.data() + link.size()},
-            {depth.data(), depth.data() + depth.size()}};
+    return {copied(parent), copied(link), copied(depth)};
 }
 
 auto as_arrays(Cycles&& cycles) {

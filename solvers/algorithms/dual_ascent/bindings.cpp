@@ -10,10 +10,6 @@ namespace {
 using Indices = Array<const Index, 1>;
 using States = Array<const std::int8_t, 2>;
 
-std::vector<Index> copied(const Indices& array) {
-    return {array.data(), array.data() + array.size()};
-}
-
 Graph graph_of(const Indices& starts, const Indices& near, const Indices& edge, const Indices& side,
                const Indices& pairwise) {
     require(starts.shape(0) > 1, "there are no variables");
@@ -40,8 +36,7 @@ void init_search(DualSearch* self, Indices starts, Indices near, Indices edge, I
                 scores.shape(0) > 0,
             "states and scores have one row for each state");
     require(depth >= 2, "the stack has room for a node and a child");
-    new (self) DualSearch(std::move(graph), copied(unary),
-                          {states.data(), states.data() + states.size()}, copied(scores), depth);
+    new (self) DualSearch(std::move(graph), copied(unary), copied(states), copied(scores), depth);
 }
 
 Node node_of(const Graph& graph, const Array<std::int8_t, 1>& state, const Array<Index, 1>& field,
@@ -74,12 +69,6 @@ auto bound_fix(Index i, Index value, Indices starts, Indices near, Indices edge,
     return std::pair(node.constant, node.bound);
 }
 
-Index run(DualSearch& search, Index nodes, StopFlag stop) {
-    const Stop flag = stop_of(stop);
-    nb::gil_scoped_release unlocked;
-    return search.run(nodes, flag);
-}
-
 bool offer(DualSearch& search, Index score, Array<const std::int8_t, 1> z) {
     require(static_cast<Index>(z.shape(0)) == search.variables(),
             "z has an entry for each variable");
@@ -98,7 +87,7 @@ BIND_KERNELS(dual_ascent, m) {
              nb::arg("edge").noconvert(), nb::arg("side").noconvert(),
              nb::arg("pairwise").noconvert(), nb::arg("unary").noconvert(),
              nb::arg("states").noconvert(), nb::arg("scores").noconvert(), nb::arg("depth"))
-        .def("run", &run, nb::arg("nodes"), nb::arg("stop").noconvert(),
+        .def("run", &solvers::run_nodes<DualSearch>, nb::arg("nodes"), nb::arg("stop").noconvert(),
              "Handle up to `nodes` nodes; return how many.")
         .def("offer", &offer, nb::arg("score"), nb::arg("z").noconvert(),
              "Keep a state if it beats the last one.")
@@ -108,12 +97,8 @@ BIND_KERNELS(dual_ascent, m) {
         .def_prop_ro("bytes", &DualSearch::bytes, "Memory of the stack.")
         .def_prop_ro("bound", &DualSearch::bound,
                      "An upper bound on all integer scores except those of the states.")
-        .def_prop_ro(
-            "scores",
-            [](const DualSearch& search) {
-                return solvers::as_array(std::vector(search.scores()));
-            },
-            nb::rv_policy::move, "`[count]`, falling.")
+        .def_prop_ro("scores", solvers::copy_of(&DualSearch::scores), nb::rv_policy::move,
+                     "`[count]`, falling.")
         .def_prop_ro(
             "states",
             [](const DualSearch& search) {

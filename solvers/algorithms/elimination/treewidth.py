@@ -100,11 +100,15 @@ def why_not_eliminated(problem: Problem, bytes_of: Callable[[Plan], int]) -> str
         plan = problem.topology.recall(cached_plan)
     if plan is None or plan.width > WIDEST:
         return f"no elimination order of width {WIDEST} or less was found"
-    needed = bytes_of(plan)
-    room = SHARE * memory_in_turn()
+    return why_no_room(plan.width, bytes_of(plan), memory_in_turn())
+
+
+def why_no_room(width: int, needed: int, free: float) -> str | None:
+    """Return that the tables of a width need too much memory, or None if they have room."""
+    room = SHARE * free
     if needed <= room:
         return None
     return (
-        f"the tables of a width of {plan.width} take {needed / 2**30:.1f} GiB, more than "
+        f"the tables of a width of {width} take {needed / 2**30:.3g} GiB, more than "
         f"{SHARE:.0%} of the free memory, {room / 2**30:.1f} GiB"
     )

@@ -9,10 +9,6 @@ namespace {
 
 using Indices = Array<const Index, 1>;
 
-std::vector<Index> copied(const Indices& array) {
-    return {array.data(), array.data() + array.size()};
-}
-
 // Checks that lists start and end where they should, with entries in 0 .. limit - 1.
 Lists lists_of(const Indices& entries, const Indices& starts, Index count, Index limit) {
     require(static_cast<Index>(starts.shape(0)) == count + 1,
@@ -82,7 +78,7 @@ void init_search(Search* self, nb::args arrays, Array<const std::int8_t, 1> stat
     const Arrays all{cast[0], cast[1], cast[2], cast[3],  cast[4],  cast[5],  cast[6],
                      cast[7], cast[8], cast[9], cast[10], cast[11], cast[12], cast[13]};
     Layout layout = layout_of(all, static_cast<Index>(state.shape(0)), edges);
-    new (self) Search(std::move(layout), {state.data(), state.data() + state.size()}, best);
+    new (self) Search(std::move(layout), copied(state), best);
 }
 
 std::optional<Index> fill(Search& search, Indices unary, Indices pairwise, StopFlag stop) {
@@ -111,10 +107,6 @@ BIND_KERNELS(mini_buckets, m) {
              "Handle up to `nodes` nodes.")
         .def_prop_ro("finished", &Search::finished, "Whether everything was searched.")
         .def_prop_ro("best", &Search::best, "The score of the best assignment.")
-        .def_prop_ro(
-            "state",
-            [](const Search& search) {
-                return solvers::as_array(std::vector(search.best_state()));
-            },
-            nb::rv_policy::move, "`[n]` int8, the best assignment.");
+        .def_prop_ro("state", solvers::copy_of(&Search::best_state), nb::rv_policy::move,
+                     "`[n]` int8, the best assignment.");
 }

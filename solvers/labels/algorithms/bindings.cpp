@@ -107,11 +107,7 @@ public:
                                                below_all, step, depth);
     }
 
-    Index run(Index nodes, StopFlag stop) {
-        const Stop flag = stop_of(stop);
-        nb::gil_scoped_release unlocked;
-        return search->run(nodes, flag);
-    }
+    Index run(Index nodes, StopFlag stop) { return run_nodes(*search, nodes, stop); }
 
     void offer(Indices labels) {
         require_values(view(labels), search->variables(), columns_of(unary_));

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from ...algorithms.elimination.order import elimination_order
-from ...algorithms.elimination.treewidth import PROBED, SHARE, treewidth_bound
+from ...algorithms.elimination.treewidth import PROBED, treewidth_bound, why_no_room
 from ...arrays import Array, Edges, as_float64, home_of, namespace_of
 from ...kept import kept
 from ...limits.memory import free_memory
@@ -206,14 +206,7 @@ def why_not_eliminated(problem: LabelProblem, bytes_of: Callable[[Buckets], int]
     if reason := why_too_wide(problem):
         return reason
     buckets = buckets_of(problem)
-    needed = bytes_of(buckets)
-    room = SHARE * free_memory()
-    if needed <= room:
-        return None
-    return (
-        f"the tables of a width of {buckets.width} take {needed / 2**30:.3g} GiB, "
-        f"more than {SHARE:.0%} of the memory that is free, {room / 2**30:.1f} GiB"
-    )
+    return why_no_room(buckets.width, bytes_of(buckets), free_memory())
 
 
 def why_too_wide(problem: LabelProblem) -> str | None:

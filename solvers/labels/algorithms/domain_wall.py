@@ -62,7 +62,7 @@ class DomainWall:
         )
         return np.diff(sums[:, self.starts], axis=1)
 
-    def bound(self, bound: Scores, rows: slice = slice(None)) -> Scores:
+    def bound(self, bound: Scores, rows: slice | np.ndarray = slice(None)) -> Scores:
         """Return `[batch]` bounds on scores of labels, from bounds on scores of bits.
 
         The bound is minus infinity where it excludes every allowed assignment.

@@ -10,6 +10,7 @@ import numpy as np
 from ...constraint_rows import Rows
 from ...errors import InfeasibleError
 from ...limits.deadline import Deadline, preparing
+from ...problems.starts import given_states
 from ...registry import BITS
 from ...solution import Maximiser, Solution, SolveInterrupted
 from ...solver import ArgmaxSolver, Capabilities
@@ -19,7 +20,6 @@ from ..algorithms.domain_wall import DomainWall, bits_of, domain_wall
 from ..indicators import rows_of_bits
 from ..problem import LabelProblem
 from ..solver import LabelSolver
-from ..starts import given_labels
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Bits(LabelSolver):
 
     def _started(self, binary: ArgmaxSolver, problem: LabelProblem) -> ArgmaxSolver:
         """Return the binary solver, with the bits of the initial labels if it takes a start."""
-        labels = given_labels(self.start, problem)
+        labels = given_states(self.start, problem, np.int64)
         if labels is None or "start" not in binary.options():
             return binary
         return binary.with_options(start=bits_of(labels, problem))

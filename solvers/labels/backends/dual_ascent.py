@@ -13,13 +13,13 @@ from ...limits.deadline import Deadline
 from ...limits.interrupts import in_threads
 from ...limits.progress import Known
 from ...options import check_threads, check_whole
+from ...problems.starts import starts_of
 from ...solution import Maximiser
 from ...solver import Capabilities
 from ..algorithms.first_labels import begun
 from ..algorithms.whole_scores import WholeScores
 from ..problem import LabelProblem
 from ..solver import LabelSolver
-from ..starts import starts_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class DualAscent(LabelSolver):
         workers = self.threads or available_cores()
         tasks = [
             partial(self._solve, problem, instance, workers, deadline, first)
-            for instance, first in enumerate(starts_of(self.start, problem))
+            for instance, first in enumerate(starts_of(self.start, problem, np.int64))
         ]
         labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
         return Maximiser(np.stack(labels), np.array(bounds))

@@ -10,7 +10,7 @@ import torch
 from solvers import labels
 from solvers.labels import LabelGibbs, LabelProblem
 
-from ...autograd.second_derivatives import without_derivative
+from ...autograd.log_partition import gradients_of_sums, keep_marginals
 from ...autograd.transforms import flat_rows, transformable
 from ..checks.batches import FORBIDDEN
 
@@ -96,40 +96,18 @@ def _turned(tables: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     return torch.where(turned, tables.transpose(-1, -2), tables)
 
 
-def _keep(ctx: Any, inputs: tuple[torch.Tensor, ...], output: Three) -> None:
-    ctx.set_materialize_grads(False)
-    ctx.save_for_backward(*inputs, *output[1:])
-
-
 def _backward(
     ctx: Any, log_z: torch.Tensor | None, ones: torch.Tensor | None, pairs: torch.Tensor | None
 ) -> tuple[torch.Tensor | None, ...]:
-    """Return the marginals times the gradient of log Z, and the covariance times the others."""
-    unary, tables, edges, sizes, p_ones, p_pairs = ctx.saved_tensors
-    of_unary = torch.zeros_like(unary)
-    of_tables = torch.zeros_like(tables)
-    if log_z is not None:
-        of_unary = log_z[:, None, None] * p_ones
-        of_tables = log_z[:, None, None, None] * p_pairs
-    if ones is None and pairs is None:
-        return of_unary, of_tables, None, None
-    if ones is None:
-        ones = torch.zeros_like(unary)
-    if pairs is None:
-        pairs = torch.zeros_like(tables)
-    scores = unary.detach(), tables.detach(), edges, sizes
-    more_unary, more_tables = _covariance(*scores, ones.detach(), pairs.detach())
-    if torch.is_grad_enabled():
-        more_unary = without_derivative(more_unary, unary, ones, "marginals of PairwiseLabels")
-        more_tables = without_derivative(more_tables, unary, ones, "marginals of PairwiseLabels")
-    return of_unary + more_unary, of_tables + more_tables, None, None
+    gradients = log_z, ones, pairs
+    return gradients_of_sums(ctx, gradients, _covariance, "marginals of PairwiseLabels")
 
 
 _covariance.register_vmap(flat_rows(_covariance, shared=(2, 3)))
 
 label_log_partition: Callable[..., Three] = transformable(
     _log_partition,
-    _keep,
+    keep_marginals,
     _backward,
     flat_rows(lambda *rows: label_log_partition(*rows), shared=(2, 3)),
     "the distribution of PairwiseLabels",

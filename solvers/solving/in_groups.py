@@ -1,0 +1,113 @@
+"""Search groups of instances one after the other, and join their solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..arrays import home_of
+from ..limits.progress import Known
+from ..problems.fixed_values import values_of
+from ..solution import Solution, SolveInterrupted
+from .k_best import check_count
+from .listening import heard_of
+from .portfolio import SEPARATOR
+from .request import Request
+
+
+def answered_in_groups(
+    request: Request, groups: list[np.ndarray], answered: Callable[[Request], Solution]
+) -> Solution:
+    """Return the solution of a batch whose instances fix different variables.
+
+    Args:
+        request: has values to fix.
+        groups: numbers of the instances of each group; every instance is in one group.
+        answered: returns the solution of a request whose instances all fix the same variables.
+
+    Raises:
+        SolveInterrupted: Ctrl-C; searches of later groups end at once.
+    """
+    solutions = []
+    is_interrupted = False
+    for rows, part in _parts(request, groups):
+        try:
+            with heard_of(part.problem, partial(_numbered, rows)):
+                solution = answered(part)
+        except SolveInterrupted as stopped:
+            solution = stopped.solution
+            is_interrupted = True
+        solutions.append(solution)
+    joined = _joined(request, groups, solutions)
+    if is_interrupted:
+        raise SolveInterrupted(joined)
+    return joined
+
+
+def _parts(request: Request, groups: list[np.ndarray]) -> Iterator[tuple[np.ndarray, Request]]:
+    """Yield the instances and the request of each group, with a share of the time that is left."""
+    problem = request.problem.to_host()
+    values = values_of(problem, request.fix)
+    states = request.kind.states(request.start, problem)
+    whole = replace(problem, home=home_of(values))
+    for place, rows in enumerate(groups):
+        start = None
+        if states is not None:
+            start = states[rows]
+        share = request.deadline.left / (len(groups) - place)
+        part = replace(
+            request,
+            problem=whole.instances(rows),
+            deadline=request.deadline.within(share),
+            fix=values[rows],
+            start=start,
+        )
+        yield rows, part
+
+
+def _joined(request: Request, groups: list[np.ndarray], solutions: list[Solution]) -> Solution:
+    """Return the solution of the batch; -1 for instances whose search was stopped too early."""
+    problem = request.problem.to_host()
+    shape: tuple[int, ...] = (problem.batch,)
+    if request.k is not None:
+        shape = (problem.batch, check_count(request.k, problem))
+    z = np.full((*shape, problem.n), -1, request.kind.state_type)
+    score = np.full(shape, -np.inf)
+    bound = np.full(shape, np.inf)
+    optimal = np.zeros(shape, bool)
+    for rows, solution in zip(groups, solutions, strict=True):
+        if solution.score.ndim < len(shape):  # no state of a ranking was found
+            continue
+        z[rows] = solution.z
+        score[rows] = solution.score
+        bound[rows] = solution.bound
+        optimal[rows] = solution.optimal
+    return Solution(
+        z=problem.restore(z),
+        score=problem.restore(score),
+        optimal=problem.restore(optimal),
+        bound=problem.restore(bound),
+        solver=SEPARATOR.join(dict.fromkeys(solution.solver for solution in solutions)),
+        stats={**_common([solution.stats for solution in solutions]), "groups": len(groups)},
+    )
+
+
+def _numbered(rows: np.ndarray, news: Known) -> Known:
+    """Return news about instances of a group, by their numbers in the whole batch."""
+    return news._replace(rows=rows[news.rows])
+
+
+def _common(stats: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the counts on which all groups agree, and the different words of each name."""
+    common = {}
+    for name, value in stats[0].items():
+        others = [of_group.get(name) for of_group in stats]
+        if all(other == value for other in others):
+            common[name] = value
+        elif all(isinstance(other, str) for other in others):
+            common[name] = SEPARATOR.join(dict.fromkeys(map(str, others)))
+    return common
