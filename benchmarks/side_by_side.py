@@ -34,7 +34,7 @@ if not __package__:
 import torch
 from torch import nn
 
-from models import GaussianVAE
+from models.vaes.gaussian_vae import GaussianVAE
 from structured_vae import KOfN, TrainConfig, load_dataset, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment

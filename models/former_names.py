@@ -48,11 +48,13 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "Likelihood",
     ),
     "models.loading": ("VAES",),
+    "models.vaes.gaussian_vae": ("GaussianVAE",),
     "models.vaes.mixture": (
         "GivenStyle",
         "MixtureDecoder",
         "MixtureEncoder",
     ),
+    "models.networks.layers": ("train_mixed",),
     "models.networks.own_networks": (
         "FastPaths",
         "NetworkDecoder",
@@ -63,11 +65,14 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "AnyPotentials",
         "LatentSpace",
     ),
+    "models.pretrained": ("Figure",),
     "models.priors": (
+        "AutoregressivePrior",
         "BitsPrior",
         "CategoriesPrior",
         "PRIORS",
         "Prior",
+        "factorised_prior",
     ),
     "models.states": (
         "MOST_BITS",
@@ -81,6 +86,7 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "single_flips",
         "state_index",
     ),
+    "models.vaes.quantised": ("QuantisedVAE",),
 }
 
 MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(

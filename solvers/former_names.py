@@ -13,11 +13,16 @@ from warnings import warn
 
 MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "Completions": "solvers.gibbs_distribution.bit_completions",
+        "Gibbs": "solvers.gibbs_distribution.bits",
         "GibbsAnswer": "solvers.summing.answer",
         "GibbsEstimate": "solvers.gibbs_distribution.estimate",
+        "LabelProblem": "solvers.labels",
         "Prepared": "solvers.solving.prepared",
         "Selection": "solvers.solving.kinds",
         "SolverInfo": "solvers.registry",
+        "naming_alternatives": "solvers.solving.selection",
+        "resolve": "solvers.solving.selection",
     }
 )
 """The module of each former name of `solvers`."""

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solvers import LabelProblem, Problem, solve
+from solvers import Problem, solve
 from solvers.constraints import at_most, cardinality, linear
+from solvers.labels import LabelProblem
 
 ROOT = Path(__file__).parents[1]
 

@@ -5,9 +5,17 @@ import pytest
 import torch
 from enumeration import all_bits, seeded
 
-from models import AutoregressivePrior, DiscreteVAE, load_pretrained, paper_vae, quantised_vae
+from models import DiscreteVAE, load_pretrained, paper_vae, quantised_vae
 from models.errors import SettingError
-from models.priors import MADE, CausalLinear, CausalTransformer, PriorOptions, States, named_prior
+from models.priors import (
+    MADE,
+    AutoregressivePrior,
+    CausalLinear,
+    CausalTransformer,
+    PriorOptions,
+    States,
+    named_prior,
+)
 from models.states import all_labels
 from structured_vae import (
     RAM,

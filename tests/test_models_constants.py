@@ -7,7 +7,8 @@ import torch
 from enumeration import seeded
 from torch import nn
 
-from models import AutoregressivePrior, gibbs_prior, paper_vae, quantised_vae
+from models import gibbs_prior, paper_vae, quantised_vae
+from models.priors import AutoregressivePrior
 from models.priors.causal import MADE, CausalLinear
 from models.priors.density_mixture import MixturePrior
 from models.priors.flow import FlowPrior, gaussian_network

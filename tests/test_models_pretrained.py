@@ -12,8 +12,6 @@ from torch import nn
 from models import (
     AttributeVAE,
     DiscreteVAE,
-    Figure,
-    GaussianVAE,
     MixtureVAE,
     ModelCard,
     Pretrained,
@@ -22,6 +20,8 @@ from models import (
     quantised_vae,
 )
 from models.errors import PretrainedError
+from models.pretrained import Figure
+from models.vaes.gaussian_vae import GaussianVAE
 
 MAKE = {
     "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),

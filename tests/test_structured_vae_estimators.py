@@ -21,7 +21,8 @@ from enumeration import (
     unary_noise,
 )
 
-from models import CategoricalPotentials, Potentials, paper_vae, train_mixed
+from models import CategoricalPotentials, Potentials, paper_vae
+from models.networks.layers import train_mixed
 from solvers import solver_class
 from structured_vae import (
     ARM,
@@ -39,15 +40,13 @@ from structured_vae import (
     GumbelSoftmax,
     ImplicitMLE,
     MaximumLikelihood,
-    PerturbedArgmax,
     Reconstruction,
     ScaleFree,
     ScoreFunction,
     StraightThrough,
-    TableDirect,
 )
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators import Adaptive, Scheduled
+from structured_vae.estimators import Adaptive, PerturbedArgmax, Scheduled, TableDirect
 from structured_vae.objectives.costs import WithKL
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 6, "categorical": 10}

@@ -14,8 +14,9 @@ import torch
 from own_networks import Scores
 from PIL import Image
 
-from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, Potentials, paper_vae
+from models import AttributeVAE, DiscreteVAE, MixtureVAE, Potentials, paper_vae
 from models.errors import PretrainedError
+from models.vaes.gaussian_vae import GaussianVAE
 from structured_vae import TrainConfig, load_dataset
 from structured_vae.cli import main
 from structured_vae.errors import DataError, MissingPackageError, RunError

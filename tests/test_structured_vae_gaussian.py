@@ -9,7 +9,8 @@ import torch
 from quiet_runs import resume, train
 from torch.distributions import Normal, kl_divergence
 
-from models import GaussianVAE, load_pretrained
+from models import load_pretrained
+from models.vaes.gaussian_vae import GaussianVAE
 from structured_vae import (
     ConfigError,
     DataConfig,

@@ -27,13 +27,12 @@ from structured_vae import (
     Exact,
     GumbelSoftmax,
     ScoreFunction,
-    TableDirect,
     TrainConfig,
     gradient_report,
 )
 from structured_vae.cli import main
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators import ESTIMATORS
+from structured_vae.estimators import ESTIMATORS, TableDirect
 from structured_vae.estimators.options import EstimatorOptions
 from structured_vae.evaluation.gradients import GradientReport
 from structured_vae.runs.gradients import (

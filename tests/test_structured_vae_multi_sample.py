@@ -22,20 +22,12 @@ from enumeration import (
 from models import DiscreteVAE, Potentials, paper_vae
 from models.errors import SettingError
 from models.likelihoods import BernoulliLikelihood, GaussianLikelihood, Likelihood
-from structured_vae import (
-    OVIS,
-    VIMCO,
-    Gibbs,
-    LocalDisARM,
-    ReweightedWakeSleep,
-    WakeSleep,
-    WakeWake,
-    elbo_recipe,
-    paper_recipe,
-)
+from structured_vae import OVIS, VIMCO, Gibbs, elbo_recipe
 from structured_vae.distributions import Autoregressive
 from structured_vae.errors import EstimatorError
+from structured_vae.estimators import LocalDisARM, ReweightedWakeSleep, WakeSleep, WakeWake
 from structured_vae.estimators.importance.multi_sample import log_sum_of_others
+from structured_vae.objectives.recipes import paper_recipe
 from structured_vae.objectives.sleep import drawn_from_prior, sleep_loss
 
 SIZES = {"independent": 3, "general": 3, "categorical": 5}

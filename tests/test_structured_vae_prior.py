@@ -6,15 +6,8 @@ import torch
 from enumeration import all_bits, seeded
 from paper_networks import paper_vae_of
 
-from models import (
-    DiscreteVAE,
-    Potentials,
-    factorised_prior,
-    gibbs_prior,
-    load_pretrained,
-    paper_vae,
-)
-from models.priors import BitsPrior, CategoriesPrior
+from models import DiscreteVAE, Potentials, gibbs_prior, load_pretrained, paper_vae
+from models.priors import BitsPrior, CategoriesPrior, factorised_prior
 from models.priors.gibbs import drawn_states
 from structured_vae import (
     ConfigError,

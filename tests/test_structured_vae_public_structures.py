@@ -15,13 +15,9 @@ from solvers.errors import SolverError
 from structured_vae import (
     Arborescences,
     Assignments,
-    Bits,
-    Categories,
-    ConstrainedBits,
     Knapsack,
     KOfN,
     Matchings,
-    PairwiseLabels,
     Paths,
     SecondOrderChains,
     Segments,
@@ -29,6 +25,7 @@ from structured_vae import (
     StateSpace,
     StructuredVAEError,
 )
+from structured_vae.spaces import Bits, Categories, ConstrainedBits, PairwiseLabels
 
 STRUCTURES = {
     "Arborescences": (Arborescences([[0, 1], [1, 2], [0, 2], [2, 1]]), 4),

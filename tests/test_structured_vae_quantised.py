@@ -8,8 +8,9 @@ import pytest
 import torch
 from quiet_runs import resume, train
 
-from models import QuantisedVAE, load_pretrained, quantised_vae
+from models import load_pretrained, quantised_vae
 from models.likelihoods import DiscretisedGaussianLikelihood
+from models.vaes.quantised import QuantisedVAE
 from structured_vae import (
     ConfigError,
     DataConfig,

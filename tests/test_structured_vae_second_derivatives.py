@@ -16,7 +16,6 @@ from structured_vae import (
     KOfN,
     LinearChainCRF,
     PairwiseCRF,
-    PairwiseLabels,
     PerturbedFenchelYoung,
     SpanningTrees,
     StructuredHinge,
@@ -25,6 +24,7 @@ from structured_vae import (
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators.options import EstimatorOptions
 from structured_vae.estimators.registry import estimator_class
+from structured_vae.spaces import PairwiseLabels
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's
 

@@ -32,9 +32,7 @@ from structured_vae import (
     Knapsack,
     KOfN,
     Matchings,
-    PairwiseLabels,
     Paths,
-    PerturbedArgmax,
     PerturbedFenchelYoung,
     Relative,
     ScoreFunction,
@@ -44,7 +42,8 @@ from structured_vae import (
     grid_paths,
 )
 from structured_vae.errors import EstimatorError, MissingPackageError, StructureError
-from structured_vae.spaces import Structure, as_space
+from structured_vae.estimators import PerturbedArgmax
+from structured_vae.spaces import PairwiseLabels, Structure, as_space
 from structured_vae.spaces.checks.batches import integers
 
 DAG = [[4, 2], [2, 0], [4, 0], [0, 5], [2, 5], [4, 2], [5, 1], [3, 5], [0, 1], [1, 6], [2, 1]]

@@ -29,7 +29,6 @@ from structured_vae import (
     ConfigError,
     Constant,
     ExponentialDecay,
-    Run,
     TrainConfig,
     evaluate_run,
     load_vae,
@@ -42,6 +41,7 @@ from structured_vae.errors import DataNotFoundError, DivergedError, RunError, Sk
 from structured_vae.image_grids import grid, save_grid
 from structured_vae.noise import gumbel_differences
 from structured_vae.objectives.recipes import RECIPES
+from structured_vae.runs.folder import Run
 from structured_vae.schedules import Ramp
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches

@@ -16,9 +16,6 @@ from structured_vae import (
     Arborescences,
     ArgmaxLayer,
     Assignments,
-    Bits,
-    Categories,
-    ConstrainedBits,
     DirectLoss,
     Gibbs,
     GibbsLikelihood,
@@ -28,7 +25,6 @@ from structured_vae import (
     LinearChainCRF,
     Matchings,
     PairwiseCRF,
-    PairwiseLabels,
     Paths,
     PerturbedFenchelYoung,
     ScaleFree,
@@ -42,6 +38,7 @@ from structured_vae import (
 )
 from structured_vae.distributions.autoregressive import Autoregressive
 from structured_vae.errors import ConfigError, EstimatorError, StructureError
+from structured_vae.spaces import Bits, Categories, ConstrainedBits, PairwiseLabels
 
 EDGES = torch.tensor([[0, 1], [1, 2], [2, 3]])
 SCORES = torch.randn((3, 4), generator=seeded(), dtype=torch.float64)

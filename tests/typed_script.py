@@ -6,17 +6,11 @@ from typing import Any, assert_type
 import numpy as np
 import torch
 
-from models import (
-    AttributeVAE,
-    DiscreteVAE,
-    GaussianVAE,
-    MixtureVAE,
-    Potentials,
-    QuantisedVAE,
-    load_pretrained,
-)
+from models import AttributeVAE, DiscreteVAE, MixtureVAE, Potentials, load_pretrained
 from models.gaussian import Gaussian
 from models.potentials import AnyPotentials
+from models.vaes.gaussian_vae import GaussianVAE
+from models.vaes.quantised import QuantisedVAE
 from solvers import (
     Failure,
     Problem,
@@ -28,7 +22,8 @@ from solvers import (
 )
 from solvers.conversions import from_qubo
 from solvers.gibbs_distribution.estimate import GibbsEstimate
-from solvers.labels import LabelGibbs, LabelProblem
+from solvers.labels import LabelProblem
+from solvers.labels.gibbs_distribution import LabelGibbs
 from solvers.summing.answer import GibbsAnswer
 from structured_vae import (
     ArgmaxLayer,
@@ -36,12 +31,12 @@ from structured_vae import (
     Estimate,
     Gibbs,
     Hamming,
-    Run,
     StructuredHinge,
     TrainConfig,
     load_vae,
     train,
 )
+from structured_vae.runs.folder import Run
 
 
 def answers_are_of_the_callers_kind(unary: torch.Tensor, pairwise: torch.Tensor | None) -> None:

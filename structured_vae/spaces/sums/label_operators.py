@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import torch
 
 from solvers import labels
-from solvers.labels import LabelGibbs, LabelProblem
+from solvers.labels import LabelProblem
+from solvers.labels.gibbs_distribution import LabelGibbs
 
 from ...autograd.second_derivatives import without_derivative
 from ...autograd.transforms import flat_rows, transformable
