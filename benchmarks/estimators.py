@@ -27,7 +27,7 @@ from rich.table import Table
 
 from benchmarks.interleaved import Contender, medians
 from models import paper_vae
-from models.networks.layers import train_mixed
+from models.networks import train_mixed
 from structured_vae import (
     ARM,
     RAM,
@@ -67,7 +67,7 @@ from structured_vae.estimators import (
     TableDirect,
     UnorderedSet,
 )
-from structured_vae.objectives.recipes import paper_recipe
+from structured_vae.objectives import paper_recipe
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
 from structured_vae.runs.trainer.allocator import keep_freed_buffers

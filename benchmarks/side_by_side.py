@@ -34,11 +34,10 @@ if not __package__:
 import torch
 from torch import nn
 
-from models.vaes.gaussian_vae import GaussianVAE
-from structured_vae import KOfN, TrainConfig, load_dataset, train
+from models.vaes import GaussianVAE
+from structured_vae import KOfN, TrainConfig, load_dataset, load_vae, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.runs.networks import load_vae
 from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian
 
 from . import pixel_subsets

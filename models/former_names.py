@@ -48,13 +48,12 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "Likelihood",
     ),
     "models.loading": ("VAES",),
-    "models.vaes.gaussian_vae": ("GaussianVAE",),
     "models.vaes.mixture": (
         "GivenStyle",
         "MixtureDecoder",
         "MixtureEncoder",
     ),
-    "models.networks.layers": ("train_mixed",),
+    "models.networks": ("train_mixed",),
     "models.networks.own_networks": (
         "FastPaths",
         "NetworkDecoder",
@@ -86,7 +85,7 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "single_flips",
         "state_index",
     ),
-    "models.vaes.quantised": ("QuantisedVAE",),
+    "models.vaes": ("GaussianVAE", "QuantisedVAE"),
 }
 
 MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(

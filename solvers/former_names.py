@@ -13,10 +13,10 @@ from warnings import warn
 
 MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "Completions": "solvers.gibbs_distribution.bit_completions",
-        "Gibbs": "solvers.gibbs_distribution.bits",
+        "Completions": "solvers.gibbs_distribution",
+        "Gibbs": "solvers.gibbs_distribution",
         "GibbsAnswer": "solvers.summing.answer",
-        "GibbsEstimate": "solvers.gibbs_distribution.estimate",
+        "GibbsEstimate": "solvers.gibbs_distribution",
         "LabelProblem": "solvers.labels",
         "Prepared": "solvers.solving.prepared",
         "Selection": "solvers.solving.kinds",

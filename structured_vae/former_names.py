@@ -71,7 +71,7 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "RECIPES",
         "paper_recipe",
     ),
-    "structured_vae.runs.folder": ("Run",),
+    "structured_vae.runs": ("Run",),
     "structured_vae.schedules": (
         "CosineDecay",
         "Ramp",

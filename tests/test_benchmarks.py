@@ -18,7 +18,7 @@ import torch
 
 from models import convolutional_vae, paper_vae
 from structured_vae import TrainConfig
-from structured_vae.reproduction.experiments import Experiment
+from structured_vae.reproduction import Experiment
 
 ROOT = Path(__file__).parents[1]
 

@@ -33,7 +33,7 @@ from structured_vae import (
     train,
 )
 from structured_vae.evaluation.bound import image_costs
-from structured_vae.explorer.explored_model import Explored
+from structured_vae.explorer import Explored
 
 NAMES = ("linear", "made", "transformer")
 SIZES = {"linear": {}, "made": {"hidden": 7, "layers": 2}, "transformer": {"hidden": 8}}

@@ -21,7 +21,7 @@ from models.priors import (
     gaussian_network,
     named_density,
 )
-from models.vaes.gaussian_vae import GaussianVAE
+from models.vaes import GaussianVAE
 from structured_vae import ConfigError, TrainConfig, evaluate_run, load_vae, resume, train
 from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian, gaussian_columns
 

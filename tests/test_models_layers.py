@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from models import AttributeVAE, MixtureVAE, paper_vae
-from models.networks.layers import train_mixed
+from models.networks import train_mixed
 
 
 def outputs(vae, x):

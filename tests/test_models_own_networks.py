@@ -17,7 +17,7 @@ import models.networks.decoder
 import models.networks.own_networks
 from models import DiscreteVAE, load_pretrained, paper_vae
 from models.errors import NetworkError, PretrainedError, SettingError
-from models.networks.decoder import Flips
+from models.networks import Flips
 
 PIXELS, N, IMAGES = 6, 4, 3
 

@@ -21,7 +21,7 @@ from models import (
 )
 from models.errors import PretrainedError
 from models.pretrained import Figure
-from models.vaes.gaussian_vae import GaussianVAE
+from models.vaes import GaussianVAE
 
 MAKE = {
     "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),

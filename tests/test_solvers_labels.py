@@ -33,9 +33,9 @@ from solvers.labels import (
 )
 from solvers.labels.algorithms import step_tables
 from solvers.labels.algorithms.buckets import buckets_of
-from solvers.labels.testing import check_conformance
 from solvers.solution import Maximiser
 from solvers.solver import Capabilities
+from solvers.testing import check_conformance
 
 torch = optional("torch")
 

@@ -26,13 +26,13 @@ from structured_vae.data import ATTRIBUTES, TYPICAL, Split
 from structured_vae.distributions import Gibbs
 from structured_vae.estimators import ESTIMATORS
 from structured_vae.noise import gumbel_differences
+from structured_vae.objectives import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.objectives.consistency import consistency_loss, one_switched
-from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
-from structured_vae.reproduction.experiments import Experiment
+from structured_vae.reproduction import Experiment
 from structured_vae.runs.assembly import data_of, dataset_of, initialised, training_of
 from structured_vae.schedules import Constant
+from structured_vae.training import drawn_labels
 from structured_vae.training.batches import ImageData, InOrderBatches, batches
-from structured_vae.training.labelled import drawn_labels
 from structured_vae.vaes.attributes.appearance import appearance, recognised
 from structured_vae.vaes.attributes.evaluation import (
     attribute_columns,

@@ -22,7 +22,7 @@ from structured_vae import (
 from structured_vae.distributions import Autoregressive, SequentialBits
 from structured_vae.errors import EstimatorError
 from structured_vae.evaluation.bound import image_costs
-from structured_vae.explorer.explored_model import open_model
+from structured_vae.explorer import open_model
 from structured_vae.seeds import Stream, generator
 from structured_vae.spaces import KOfN
 

@@ -45,7 +45,7 @@ from structured_vae.cli.evaluate import evaluation_table
 from structured_vae.cli.gradients import gradient_table
 from structured_vae.cli.solve.chunks import left_behind, solve_in_chunks
 from structured_vae.cli.solve.command import FileSolver, solution_table
-from structured_vae.runs.folder import Run
+from structured_vae.runs import Run
 
 COMMANDS = {
     "train": [

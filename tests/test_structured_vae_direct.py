@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import CategoricalPotentials, Potentials, paper_vae
-from solvers.gibbs_distribution.bits import Gibbs as Solved
+from solvers.gibbs_distribution import Gibbs as Solved
 from structured_vae import (
     RAM,
     ConfigError,
@@ -25,10 +25,10 @@ from structured_vae import (
     perturb_and_map,
 )
 from structured_vae.errors import EstimatorError
-from structured_vae.evaluation.bound import evaluate_bound, summarise
+from structured_vae.evaluation import evaluate_bound
+from structured_vae.evaluation.bound import summarise
 from structured_vae.noise import gumbel, gumbel_differences
-from structured_vae.objectives.costs import WithKL
-from structured_vae.objectives.recipes import paper_recipe
+from structured_vae.objectives import WithKL, paper_recipe
 from structured_vae.schedules import CosineDecay, Ramp
 from structured_vae.spaces import space_of
 

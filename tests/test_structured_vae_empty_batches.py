@@ -14,10 +14,10 @@ from structured_vae import (
     PerturbAndMAP,
     SpanningTrees,
 )
-from structured_vae.distributions.autoregressive import Autoregressive
+from structured_vae.distributions import Autoregressive
 from structured_vae.errors import ConfigError
-from structured_vae.estimators import Adaptive
-from structured_vae.estimators.options import EpsilonRule, EstimatorOptions
+from structured_vae.estimators import Adaptive, EstimatorOptions
+from structured_vae.estimators.options import EpsilonRule
 from structured_vae.estimators.registry import BUILT_IN, estimator_class
 from structured_vae.spaces import as_space
 

@@ -7,8 +7,7 @@ from torch import func
 
 from models import CategoricalPotentials, Potentials
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators import Adaptive, TableDirect
-from structured_vae.estimators.options import EstimatorOptions
+from structured_vae.estimators import Adaptive, EstimatorOptions, TableDirect
 from structured_vae.estimators.registry import BUILT_IN, estimator_class
 
 EDGES = torch.tensor([[0, 1], [1, 2], [2, 3]])

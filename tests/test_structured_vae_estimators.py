@@ -22,7 +22,7 @@ from enumeration import (
 )
 
 from models import CategoricalPotentials, Potentials, paper_vae
-from models.networks.layers import train_mixed
+from models.networks import train_mixed
 from solvers import solver_class
 from structured_vae import (
     ARM,
@@ -47,7 +47,7 @@ from structured_vae import (
 )
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators import Adaptive, PerturbedArgmax, Scheduled, TableDirect
-from structured_vae.objectives.costs import WithKL
+from structured_vae.objectives import WithKL
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 6, "categorical": 10}
 DRAWS = 30_000

@@ -17,8 +17,9 @@ import models.networks.decoder
 from models import DiscreteVAE, paper_vae
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.distributions import Autoregressive, SequentialBits
+from structured_vae.evaluation import refined_bound
 from structured_vae.evaluation.bound import image_costs
-from structured_vae.evaluation.refinement import TENURE, refined_bound
+from structured_vae.evaluation.refinement import TENURE
 from structured_vae.vaes.discrete import evaluation
 
 SIZES = {"independent": 4, "general": 5, "supermodular": 5, "categorical": 7}

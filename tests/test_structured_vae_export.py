@@ -10,7 +10,7 @@ from models import DiscreteVAE, MixtureVAE, load_pretrained
 from structured_vae import ConfigError, DataConfig, TrainConfig, export_run, load_vae, train
 from structured_vae.cli import main
 from structured_vae.errors import RunError
-from structured_vae.runs.folder import Run
+from structured_vae.runs import Run
 
 CONFIGS = {
     "bits": TrainConfig(n=4, hidden=8, epochs=2, picture_every=0),

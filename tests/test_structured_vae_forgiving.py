@@ -21,7 +21,7 @@ from models import DiscreteVAE, Potentials
 from structured_vae import DataConfig, TrainConfig, resume, train
 from structured_vae.errors import RunError, SkippedWarning
 from structured_vae.image_grids import save_grid
-from structured_vae.runs.folder import Run
+from structured_vae.runs import Run
 from structured_vae.training.checkpoints import WholeCheckpoints
 from structured_vae.training.forgiving import forgiving_loggers
 

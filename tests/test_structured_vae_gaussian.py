@@ -10,7 +10,7 @@ from quiet_runs import resume, train
 from torch.distributions import Normal, kl_divergence
 
 from models import load_pretrained
-from models.vaes.gaussian_vae import GaussianVAE
+from models.vaes import GaussianVAE
 from structured_vae import (
     ConfigError,
     DataConfig,

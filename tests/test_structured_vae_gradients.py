@@ -32,9 +32,8 @@ from structured_vae import (
 )
 from structured_vae.cli import main
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators import ESTIMATORS, TableDirect
-from structured_vae.estimators.options import EstimatorOptions
-from structured_vae.evaluation.gradients import GradientReport
+from structured_vae.estimators import ESTIMATORS, EstimatorOptions, TableDirect
+from structured_vae.evaluation import GradientReport
 from structured_vae.runs.gradients import (
     SETTINGS,
     bias_and_deviation,

@@ -11,9 +11,9 @@ import yaml
 from structured_vae import ConfigError, TrainConfig, evaluate_run, load_vae, resume
 from structured_vae.cli import main
 from structured_vae.errors import StructuredVAEError
-from structured_vae.explorer.explored_model import open_model
+from structured_vae.explorer import open_model
+from structured_vae.runs import Run
 from structured_vae.runs.export import exported_training
-from structured_vae.runs.folder import Run
 
 OLDER = Path(__file__).parent / "older"
 KEYS = {

@@ -8,7 +8,7 @@ import torch
 from enumeration import LEVEL, all_bits, log_prior, seeded
 
 from models import DiscreteVAE, paper_vae
-from models.vaes.gaussian_vae import GaussianVAE
+from models.vaes import GaussianVAE
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.distributions import Autoregressive
 from structured_vae.evaluation import importance

@@ -22,10 +22,10 @@ from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.estimators import ESTIMATORS
 from structured_vae.noise import gumbel
-from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
+from structured_vae.objectives import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.runs.assembly import training_of
+from structured_vae.training import balanced_labels
 from structured_vae.training.batches import ImageData
-from structured_vae.training.labelled import balanced_labels
 from structured_vae.vaes.mixture.evaluation import evaluate_mixture, mixture_columns
 
 SMALL = TrainConfig(model="mixture", labels=20, epochs=2, picture_every=0)

@@ -27,8 +27,8 @@ from structured_vae.distributions import Autoregressive
 from structured_vae.errors import EstimatorError
 from structured_vae.estimators import LocalDisARM, ReweightedWakeSleep, WakeSleep, WakeWake
 from structured_vae.estimators.importance.multi_sample import log_sum_of_others
-from structured_vae.objectives.recipes import paper_recipe
-from structured_vae.objectives.sleep import drawn_from_prior, sleep_loss
+from structured_vae.objectives import paper_recipe, sleep_loss
+from structured_vae.objectives.sleep import drawn_from_prior
 
 SIZES = {"independent": 3, "general": 3, "categorical": 5}
 DRAWS = 30_000

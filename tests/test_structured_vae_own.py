@@ -35,9 +35,9 @@ from structured_vae import (
 )
 from structured_vae.data import dataset_of_images, load_dataset
 from structured_vae.errors import DataError, EstimatorError, MissingPackageError, RunError
-from structured_vae.explorer.explored_model import open_model
+from structured_vae.explorer import open_model
+from structured_vae.runs import Run
 from structured_vae.runs.custom_objects import configured, custom_images
-from structured_vae.runs.folder import Run
 from structured_vae.runs.gradients import gradient_figure
 from structured_vae.runs.trainer.loggers import Tracked, ended
 

@@ -12,8 +12,8 @@ from enumeration import LEVEL, away, latent, leaves_of, pair_statistics, seeded
 import solvers
 from models import CategoricalPotentials, Potentials
 from solvers import UnsupportedProblemError
-from solvers.gibbs_distribution.bit_completions import Completions
-from solvers.gibbs_distribution.bits import Gibbs as SumsOfBits
+from solvers.gibbs_distribution import Completions
+from solvers.gibbs_distribution import Gibbs as SumsOfBits
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP
 from structured_vae.distributions import histogram_kl
 from structured_vae.spaces.sums.table_sums import TableSums

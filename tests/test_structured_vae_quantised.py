@@ -10,7 +10,7 @@ from quiet_runs import resume, train
 
 from models import load_pretrained, quantised_vae
 from models.likelihoods import DiscretisedGaussianLikelihood
-from models.vaes.quantised import QuantisedVAE
+from models.vaes import QuantisedVAE
 from structured_vae import (
     ConfigError,
     DataConfig,
@@ -20,7 +20,7 @@ from structured_vae import (
     load_vae,
 )
 from structured_vae.errors import RunError
-from structured_vae.explorer.explored_model import open_model
+from structured_vae.explorer import open_model
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.fit_prior import fit_prior
 from structured_vae.vaes.quantised.evaluation import evaluate_quantised

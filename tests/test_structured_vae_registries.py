@@ -12,7 +12,7 @@ import torch
 
 from models import AttributeVAE, load_pretrained, paper_vae
 from models.errors import SettingError
-from models.networks.encoders.registry import BIT_ENCODERS, ENCODERS
+from models.networks import BIT_ENCODERS, ENCODERS
 from models.spaces import named_space
 from models.states import all_states
 from structured_vae import ConfigError, DataConfig, TrainConfig, export_run, train
@@ -21,8 +21,8 @@ from structured_vae.data import dataset_names, load_dataset
 from structured_vae.distributions import POSTERIORS
 from structured_vae.errors import DataError, EstimatorError
 from structured_vae.estimators import ESTIMATORS
+from structured_vae.runs import Run
 from structured_vae.runs.assembly import initialised, training_of
-from structured_vae.runs.folder import Run
 from structured_vae.spaces import SPACES
 
 ROOT = Path(__file__).parents[1]

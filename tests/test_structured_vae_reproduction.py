@@ -21,17 +21,26 @@ from models import Potentials
 from structured_vae import ConfigError, PerturbAndMAP, TrainConfig, train
 from structured_vae.cli import main
 from structured_vae.errors import RunError
-from structured_vae.estimators import ESTIMATORS
-from structured_vae.estimators.options import EstimatorOptions
-from structured_vae.evaluation.gradients import GradientReport
-from structured_vae.reproduction import experiments
+from structured_vae.estimators import ESTIMATORS, EstimatorOptions
+from structured_vae.evaluation import GradientReport
+from structured_vae.reproduction import (
+    Cell,
+    Experiment,
+    Outcome,
+    Places,
+    Record,
+    experiment_names,
+    experiments,
+    read_record,
+    run_cells,
+    status,
+    write_report,
+)
 from structured_vae.reproduction.curves import curves
-from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
-from structured_vae.reproduction.plan import finished, status
+from structured_vae.reproduction.plan import finished
 from structured_vae.reproduction.quantities import differ, shown
-from structured_vae.reproduction.records import Places, Record, read_record, record_of_run
-from structured_vae.reproduction.report import VIEWS, write_report
-from structured_vae.reproduction.runner import Outcome, run_cells
+from structured_vae.reproduction.records import record_of_run
+from structured_vae.reproduction.report import VIEWS
 from structured_vae.reproduction.verdict import attributes_verdict, gradients_verdict, verdict
 
 tiny = pytest.mark.usefixtures("on_small_images")

@@ -30,7 +30,7 @@ from structured_vae import (
 from structured_vae.cli import main
 from structured_vae.errors import RunError
 from structured_vae.explorer.upload import read_colours, read_upload
-from structured_vae.runs.folder import Run
+from structured_vae.runs import Run
 from structured_vae.runs.folder.lock import locked
 from structured_vae.runs.trainer.processes import BY_HAND, NODE_COUNTS, check_nodes
 

@@ -22,7 +22,7 @@ from structured_vae import (
     routing_weights,
 )
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators.options import EstimatorOptions
+from structured_vae.estimators import EstimatorOptions
 from structured_vae.estimators.registry import estimator_class
 from structured_vae.spaces import PairwiseLabels
 

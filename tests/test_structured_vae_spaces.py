@@ -28,6 +28,7 @@ from structured_vae import (
     Matchings,
     Paths,
     PerturbAndMAP,
+    Reconstruction,
     ScoreFunction,
     SpanningTrees,
     StateSpace,
@@ -36,11 +37,9 @@ from structured_vae import (
     evaluate,
 )
 from structured_vae.errors import EstimatorError, StructureError
-from structured_vae.estimators import TableDirect
-from structured_vae.estimators.registry import ESTIMATORS
-from structured_vae.explorer.explored_model import Explored
-from structured_vae.objectives.costs import Reconstruction
-from structured_vae.objectives.recipes import paper_recipe
+from structured_vae.estimators import ESTIMATORS, TableDirect
+from structured_vae.explorer import Explored
+from structured_vae.objectives import paper_recipe
 from structured_vae.spaces import (
     Bits,
     Categories,

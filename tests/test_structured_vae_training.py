@@ -40,8 +40,8 @@ from structured_vae.environment import environment
 from structured_vae.errors import DataNotFoundError, DivergedError, RunError, SkippedWarning
 from structured_vae.image_grids import grid, save_grid
 from structured_vae.noise import gumbel_differences
-from structured_vae.objectives.recipes import RECIPES
-from structured_vae.runs.folder import Run
+from structured_vae.objectives import RECIPES
+from structured_vae.runs import Run
 from structured_vae.schedules import Ramp
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches

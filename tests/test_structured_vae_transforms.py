@@ -37,7 +37,7 @@ from structured_vae import (
     routing_weights,
     spaces,
 )
-from structured_vae.distributions.autoregressive import Autoregressive
+from structured_vae.distributions import Autoregressive
 from structured_vae.errors import ConfigError, EstimatorError, StructureError
 from structured_vae.spaces import Bits, Categories, ConstrainedBits, PairwiseLabels
 

@@ -12,9 +12,9 @@ import models
 import structured_vae
 from models import Potentials
 from models.errors import ModelsError
-from models.networks.layers import train_mixed
+from models.networks import train_mixed
 from models.priors import factorised_prior
-from models.vaes.gaussian_vae import GaussianVAE
+from models.vaes import GaussianVAE
 from solvers.constraints import cardinality
 from solvers.errors import SolverError
 from structured_vae import estimators, schedules, spaces

@@ -9,8 +9,7 @@ import torch
 from models import AttributeVAE, DiscreteVAE, MixtureVAE, Potentials, load_pretrained
 from models.gaussian import Gaussian
 from models.potentials import AnyPotentials
-from models.vaes.gaussian_vae import GaussianVAE
-from models.vaes.quantised import QuantisedVAE
+from models.vaes import GaussianVAE, QuantisedVAE
 from solvers import (
     Failure,
     Problem,
@@ -21,7 +20,7 @@ from solvers import (
     solve_many,
 )
 from solvers.conversions import from_qubo
-from solvers.gibbs_distribution.estimate import GibbsEstimate
+from solvers.gibbs_distribution import GibbsEstimate
 from solvers.labels import LabelProblem
 from solvers.labels.gibbs_distribution import LabelGibbs
 from solvers.summing.answer import GibbsAnswer
@@ -36,7 +35,7 @@ from structured_vae import (
     load_vae,
     train,
 )
-from structured_vae.runs.folder import Run
+from structured_vae.runs import Run
 
 
 def answers_are_of_the_callers_kind(unary: torch.Tensor, pairwise: torch.Tensor | None) -> None:

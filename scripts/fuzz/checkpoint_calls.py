@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from structured_vae import DataConfig, TrainConfig, load_vae, resume, train
-from structured_vae.runs.folder import Run
+from structured_vae.runs import Run
 
 from .draws import Draw
 from .files import PLAIN

@@ -10,8 +10,7 @@ import torch
 
 import solvers
 from models.potentials import AnyPotentials
-from solvers.gibbs_distribution.bit_completions import Completions
-from solvers.gibbs_distribution.bits import Gibbs
+from solvers.gibbs_distribution import Completions, Gibbs
 
 from ..autograd.second_derivatives import without_derivative
 from ..autograd.transforms import flat_rows, refuse_vectorised, transformable

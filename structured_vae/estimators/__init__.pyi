@@ -11,6 +11,7 @@ from .exact import Exact, MaximumLikelihood
 from .importance.local_disarm import LocalDisARM
 from .importance.multi_sample import OVIS, VIMCO
 from .importance.wake_sleep import ReweightedWakeSleep, WakeSleep, WakeWake
+from .options import EstimatorOptions
 from .ram import RAM
 from .registry import ESTIMATORS
 from .relaxed.gapped_straight_through import GappedStraightThrough
@@ -47,6 +48,7 @@ __all__ = [
     "Epsilon",
     "Estimate",
     "Estimator",
+    "EstimatorOptions",
     "Exact",
     "GappedStraightThrough",
     "GumbelRao",

@@ -16,7 +16,7 @@ from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import all_states, single_flips, state_index
 from solvers import ArgmaxSolver, Solution
-from solvers.gibbs_distribution.bits import Gibbs
+from solvers.gibbs_distribution import Gibbs
 from solvers.labels import LabelSolver
 
 from ..errors import ConfigError

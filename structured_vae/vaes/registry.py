@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from models import AttributeVAE, DiscreteVAE, MixtureVAE, Pretrained, load_pretrained
-from models.vaes.gaussian_vae import GaussianVAE
-from models.vaes.quantised import QuantisedVAE
+from models.vaes import GaussianVAE, QuantisedVAE
 
 from ..errors import RunError
 from . import KINDS

@@ -8,7 +8,7 @@ from typing import Final
 import torch
 
 from models.priors import DensityPrior, PriorOptions, named_density
-from models.vaes.gaussian_vae import GaussianVAE
+from models.vaes import GaussianVAE
 
 from ...errors import ConfigError, RunError
 from ...estimators import Estimator

@@ -10,7 +10,7 @@ import torch
 
 from models.quantisers import codebook_use
 from models.states import all_labels, all_states
-from models.vaes.quantised import QuantisedVAE
+from models.vaes import QuantisedVAE
 
 from ...evaluation.quantities import Evaluation, Quantity, average
 

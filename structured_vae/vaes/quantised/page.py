@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from models.potentials import AnyPotentials
-from models.vaes.quantised import QuantisedVAE
+from models.vaes import QuantisedVAE
 
 from ...errors import RunError
 from ..shown import Shown, require_few_bits

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from models.quantisers import codebook_use
-from models.vaes.quantised import QuantisedVAE
+from models.vaes import QuantisedVAE
 
 from ...training.base import Training, TrainingOptions
 from .evaluation import quantised_columns, use_of_values

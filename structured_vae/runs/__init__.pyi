@@ -1,0 +1,5 @@
+from .folder import Run
+
+__all__ = [
+    "Run",
+]
