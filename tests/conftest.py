@@ -1,3 +1,4 @@
+import contextlib
 import functools
 import gc
 import importlib.util
@@ -5,6 +6,7 @@ import inspect
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import get_type_hints
 
 import hypothesis
@@ -12,6 +14,7 @@ import jaxtyping
 import numpy as np
 import pytest
 from _pytest.doctest import DoctestModule
+from few_images import reading
 from jaxtyping import AbstractArray
 
 from solvers import SolverUnavailableError
@@ -167,11 +170,52 @@ def _first(full: ImageDataset, name: str, count: int) -> Split:
 
 
 @pytest.fixture
-def on_tiny_images(monkeypatch, tiny_images: ImageDataset):
+def on_tiny_images(runs_read, tiny_images: ImageDataset):
     """Runs that ask for the embedded data set get a small part of it, so that they last no second."""
 
     def tiny(name, root=None, binarisation="threshold"):
         return tiny_images if name == tiny_images.name else load_dataset(name, root, binarisation)
 
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", tiny)
+    runs_read(tiny)
     return tiny_images
+
+
+@pytest.fixture
+def runs_read():
+    """Give the images that all further runs of a test read, or the function that loads them."""
+    with contextlib.ExitStack() as stack:
+        yield lambda images: stack.enter_context(reading(images))
+
+
+@pytest.fixture
+def hide_packages(monkeypatch):
+    """Hide packages by their names, or all if there is no name, as if they were not installed."""
+    real = importlib.util.find_spec
+
+    def hide(*names):
+        def find_spec(name, *rest):
+            return None if name in names or not names else real(name, *rest)
+
+        monkeypatch.setattr(importlib.util, "find_spec", find_spec)
+
+    return hide
+
+
+@pytest.fixture
+def in_empty_folder(tmp_path):
+    """Work in an empty folder."""
+    with contextlib.chdir(tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Set how many columns the terminal has."""
+    return lambda columns: monkeypatch.setenv("COLUMNS", str(columns))
+
+
+@pytest.fixture
+def from_checkout(monkeypatch):
+    """Import a module of a folder that is not installed, such as `benchmarks.outside`."""
+    monkeypatch.syspath_prepend(Path(__file__).parents[1])
+    return importlib.import_module

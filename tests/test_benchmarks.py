@@ -24,9 +24,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
+def benchmark(from_checkout):
+    return lambda name: from_checkout(f"benchmarks.{name}")
 
 
 def test_every_benchmark_can_be_started_by_its_path():

@@ -1,6 +1,5 @@
 """The benchmark on outside problems: its peers are right, and it names losses and false claims."""
 
-import importlib
 import json
 from dataclasses import replace
 from itertools import product
@@ -17,9 +16,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
+def benchmark(from_checkout):
+    return lambda name: from_checkout(f"benchmarks.{name}")
 
 
 def test_the_outside_benchmark_records_values_bounds_and_proofs_and_resumes(

@@ -1,6 +1,5 @@
 """Pages and tools say which records mix several versions of the code, and which times do not compare."""
 
-import importlib
 import json
 import re
 import sys
@@ -13,10 +12,9 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def module(monkeypatch):
+def module(monkeypatch, from_checkout):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield importlib.import_module
+    yield from_checkout
     for name in (
         "generated_pages",
         "api_pages",

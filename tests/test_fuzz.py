@@ -1,6 +1,5 @@
 """Some hundred hostile calls of everything public; and that the fuzz sees what it looks for."""
 
-import importlib
 import os
 import time
 from dataclasses import replace
@@ -16,12 +15,11 @@ CALLS = 400
 
 
 @pytest.fixture
-def fuzz(monkeypatch, tmp_path):
+def fuzz(from_checkout, monkeypatch, tmp_path):
     """Gives a module of the fuzz; no data set is downloaded, none is kept."""
-    monkeypatch.syspath_prepend(str(ROOT))
     for variable in ("STRUCTURED_VAE_DATA", "XDG_CACHE_HOME"):
         monkeypatch.setenv(variable, str(tmp_path))
-    return lambda name: importlib.import_module(f"scripts.fuzz.{name}")
+    return lambda name: from_checkout(f"scripts.fuzz.{name}")
 
 
 @pytest.fixture

@@ -269,7 +269,7 @@ def test_constraints_over_values_are_refused_for_bits():
 # --- callbacks, interrupts, prepared pairs -----------------------------------------------------------------
 
 
-def test_a_callback_hears_of_the_start_first(monkeypatch):
+def test_a_callback_hears_of_the_start_first():
     problem = large(2)
     start = solve(problem, time_limit=0.3)
     heard = []

@@ -64,8 +64,8 @@ def tiny_faces():
 
 
 @pytest.fixture
-def on_tiny_faces(monkeypatch, tiny_faces):
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_faces)
+def on_tiny_faces(runs_read, tiny_faces):
+    runs_read(tiny_faces)
 
 
 # --- losses of labelled images ------------------------------------------------------------------
@@ -608,10 +608,9 @@ def test_settings_that_do_not_fit_are_refused(settings, message):
         replace(SMALL, **settings)
 
 
-@pytest.mark.usefixtures("on_tiny_faces")
+@pytest.mark.usefixtures("on_tiny_faces", "in_empty_folder")
 @pytest.mark.slow
-def test_an_experiment_with_attributes_is_run_and_reported(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_an_experiment_with_attributes_is_run_and_reported(monkeypatch, capsys):
     plain = Experiment.cells
 
     def small(self, *arguments, **options):

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from few_images import reading
 from rich.console import Console
 from training_hooks import add_to_trainers, at_call
 
@@ -89,18 +90,16 @@ tiny = pytest.mark.usefixtures("on_tiny_images")
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
+def elsewhere(in_empty_folder, terminal):
     """Commands run in an empty folder, on a terminal that is wide enough for every message."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
+    terminal(200)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, tiny_images):
     """Train the small model once."""
     folder = tmp_path_factory.mktemp("trained") / "mine"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
+    with reading(tiny_images):
         main(["train", "--run", str(folder), *SMALL])
     return folder
 
@@ -1204,8 +1203,8 @@ def test_tables_fit_80_columns(name):
     assert max(map(len, printed.splitlines())) <= 80
 
 
-def test_the_table_of_solvers_fits_80_columns(cli, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+def test_the_table_of_solvers_fits_80_columns(cli, terminal):
+    terminal(80)
     status, printed, _ = cli("solvers")
     assert status == 0
     assert "\N{HORIZONTAL ELLIPSIS}" not in printed

@@ -200,8 +200,8 @@ def call(*arguments):
 @pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("encoder", ["categorical", "independent", "general"])
-def test_gradients_writes_a_picture_and_its_record(tmp_path, capsys, encoder, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+def test_gradients_writes_a_picture_and_its_record(tmp_path, capsys, encoder, terminal):
+    terminal(200)
     run = tmp_path / "run"
     train(CATEGORIES if encoder == "categorical" else replace(SMALL, encoder=encoder), run)
     capsys.readouterr()

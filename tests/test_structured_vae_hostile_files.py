@@ -1,5 +1,6 @@
 """Files that want more than to be read: none runs code, none takes memory, each gets a short error."""
 
+import contextlib
 import json
 import shutil
 import sys
@@ -52,8 +53,8 @@ def planted(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "planted.py").write_text(f"open({str(trace)!r}, 'w').close()\nclass Planted: pass\n")
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.chdir(folder)
-    yield trace
+    with contextlib.chdir(folder):
+        yield trace
     sys.modules.pop("planted", None)
 
 

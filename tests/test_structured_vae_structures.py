@@ -573,10 +573,8 @@ def test_a_knapsack_larger_than_memory_is_refused():
 
 
 @pytest.mark.parametrize("kind", [Assignments, Matchings])
-def test_assignments_without_scipy_say_what_to_install(kind, monkeypatch):
-    monkeypatch.setattr(
-        "structured_vae.spaces.assignments.importlib.util.find_spec", lambda name: None
-    )
+def test_assignments_without_scipy_say_what_to_install(kind, hide_packages):
+    hide_packages()
     with pytest.raises(MissingPackageError, match="pip install"):
         kind(2)
 

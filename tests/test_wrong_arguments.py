@@ -80,6 +80,7 @@ ELSEWHERE = {
     "Epsilon",
     "Estimate",
     "Estimator",
+    "EstimatorOptions",
     "KLTerm",
     "ModelCard",
     "Pretrained",
