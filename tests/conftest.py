@@ -216,6 +216,16 @@ def terminal(monkeypatch):
 
 @pytest.fixture
 def from_checkout(monkeypatch):
-    """Import a module of a folder that is not installed, such as `benchmarks.outside`."""
+    """Import a module of a folder that is not installed, such as `benchmarks.outside`.
+
+    Keywords replace names of the module: how many images a benchmark takes, or what it asks.
+    """
     monkeypatch.syspath_prepend(Path(__file__).parents[1])
-    return importlib.import_module
+
+    def import_module(name, **values):
+        module = importlib.import_module(name)
+        for key, value in values.items():
+            monkeypatch.setattr(module, key, value)
+        return module
+
+    return import_module
