@@ -16,6 +16,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from few_images import reading
 from jaxtyping import AbstractArray
+from limits import LIMITS
 
 from solvers import SolverUnavailableError
 from structured_vae.data import ImageDataset, Split, load_dataset
@@ -202,6 +203,28 @@ def hide_packages(monkeypatch):
 
 
 @pytest.fixture
+def limits(monkeypatch):
+    """Change limits of the code by the names of `limits.LIMITS`."""
+
+    def change(**values):
+        for name, value in values.items():
+            monkeypatch.setattr(LIMITS[name], value)
+
+    return change
+
+
+@pytest.fixture
+def free_memory(monkeypatch):
+    """Set how many bytes of memory are free."""
+
+    def change(count):
+        for part in ("machine", "group", "process"):
+            monkeypatch.setattr(f"solvers.limits.memory._of_{part}", lambda: count)
+
+    return change
+
+
+@pytest.fixture
 def in_empty_folder(tmp_path):
     """Work in an empty folder."""
     with contextlib.chdir(tmp_path):
@@ -209,7 +232,7 @@ def in_empty_folder(tmp_path):
 
 
 @pytest.fixture
-def terminal(monkeypatch):
+def set_columns(monkeypatch):
     """Set how many columns the terminal has."""
     return lambda columns: monkeypatch.setenv("COLUMNS", str(columns))
 

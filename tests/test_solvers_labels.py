@@ -31,7 +31,6 @@ from solvers.labels import (
     gibbs,
     solve,
 )
-from solvers.labels.algorithms import step_tables
 from solvers.labels.algorithms.buckets import buckets_of
 from solvers.solution import Maximiser
 from solvers.solver import Capabilities
@@ -175,7 +174,7 @@ def test_gibbs_is_enumeration(seed):
 
 @pytest.mark.parametrize("scale", [1.0, 20.0, 30.0, 1e4])
 @pytest.mark.parametrize("forbidden", [0.0, 0.2])
-def test_gibbs_of_pairs_that_all_meet_is_enumeration(monkeypatch, scale, forbidden):
+def test_gibbs_of_pairs_that_all_meet_is_enumeration(limits, scale, forbidden):
     """Whose exponentials are products of those of the pairs, where the scores are not too far apart."""
     n, k, random = 5, 5, np.random.default_rng(0)
     edges = np.array(list(itertools.combinations(range(n), 2)))
@@ -197,7 +196,7 @@ def test_gibbs_of_pairs_that_all_meet_is_enumeration(monkeypatch, scale, forbidd
     values = np.eye(k)[assignments]
     marginals = np.einsum("bx,xnk->bnk", weights / weights.sum(axis=-1, keepdims=True), values)
     np.testing.assert_allclose(found.unary_marginals, marginals, atol=1e-9)
-    monkeypatch.setattr(step_tables, "FACTORED", np.inf)
+    limits(factored_values=np.inf)
     plain = gibbs(unary, pairwise, edges=edges)
     np.testing.assert_allclose(found.log_partition, plain.log_partition, rtol=1e-13)
     np.testing.assert_allclose(

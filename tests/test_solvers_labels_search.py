@@ -19,7 +19,6 @@ from solvers.labels import (
     messages_first,
     solve,
 )
-from solvers.labels.algorithms.dual_ascent import search as dual_search
 from solvers.labels.algorithms.dual_ascent.graph import graph_of, score_of
 from solvers.labels.algorithms.dual_ascent.search import LabelSearch
 from solvers.labels.algorithms.fusion import fused_until
@@ -174,11 +173,11 @@ def complete(n, k, seed, batch=1):
     return LabelProblem.from_arrays(unary, tables, edges=edges)
 
 
-def test_what_a_search_leaves_goes_to_the_tables(monkeypatch):
+def test_what_a_search_leaves_goes_to_the_tables(limits):
     problem = complete(7, 3, 0, batch=6)
-    monkeypatch.setattr(messages_first, "ENTRIES_A_VISIT", 1 << 40)
+    limits(entries_per_visit=1 << 40)
     for at_once, names in ((1, "elimination"), (1 << 20, "dual_ascent")):
-        monkeypatch.setattr(dual_search, "VISITS_A_CALL", at_once)
+        limits(label_visits_per_call=at_once)
         found = solve(problem, solver=messages_first.MessagesFirst())
         assert np.all(found.optimal)
         assert names in found.solver

@@ -90,9 +90,9 @@ tiny = pytest.mark.usefixtures("on_tiny_images")
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(in_empty_folder, terminal):
+def elsewhere(in_empty_folder, set_columns):
     """Commands run in an empty folder, on a terminal that is wide enough for every message."""
-    terminal(200)
+    set_columns(200)
 
 
 @pytest.fixture(scope="module")
@@ -648,8 +648,8 @@ class EndsLate(solver_class("exhaustive")):
         raise SolveInterrupted(super().solve(problem))
 
 
-def test_a_search_gets_a_while_to_say_what_it_has_after_the_keyboard(monkeypatch):
-    monkeypatch.setattr("structured_vae.cli.solve.chunks.GRACE", 60.0)  # for a busy machine
+def test_a_search_gets_a_while_to_say_what_it_has_after_the_keyboard(monkeypatch, limits):
+    limits(stop_seconds=60.0)
     monkeypatch.setattr("structured_vae.cli.solve.chunks.cpu_count", lambda: 2)  # both at once
     problem = Problem.from_arrays(UNARY, MATRIX)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -808,8 +808,8 @@ def test_solve_writes_a_table(cli):
 
 @pytest.mark.spread(1)
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_terminal_shows_what_a_search_knows(tmp_path, monkeypatch, terminal):
-    monkeypatch.setattr("structured_vae.cli.solve.live.DELAY", 0.0)
+def test_a_terminal_shows_what_a_search_knows(tmp_path, limits, terminal):
+    limits(progress_delay=0.0)
     problem = dense(250, 1, np.random.default_rng(0)).problem()
     np.savez(
         tmp_path / "one.npz", unary=problem.unary, pairwise=problem.pairwise, edges=problem.edges
@@ -1203,8 +1203,8 @@ def test_tables_fit_80_columns(name):
     assert max(map(len, printed.splitlines())) <= 80
 
 
-def test_the_table_of_solvers_fits_80_columns(cli, terminal):
-    terminal(80)
+def test_the_table_of_solvers_fits_80_columns(cli, set_columns):
+    set_columns(80)
     status, printed, _ = cli("solvers")
     assert status == 0
     assert "\N{HORIZONTAL ELLIPSIS}" not in printed

@@ -13,7 +13,6 @@ from enumeration import LEVEL, all_bits, pair_statistics, seeded, sigmoid, softm
 from hypothesis import given
 from hypothesis import strategies as st
 
-import models.networks.decoder
 from models import DiscreteVAE, paper_vae
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.distributions import Autoregressive, SequentialBits
@@ -374,10 +373,10 @@ def test_a_structured_perturb_and_map_posterior_is_sampled():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("family", ["independent", "general"])
-def test_importance_weights_bound_the_likelihood_where_states_are_too_many(family, monkeypatch):
+def test_importance_weights_bound_the_likelihood_where_states_are_too_many(family, limits):
     vae, x = vae_of(family), images(1)
     expected, copies = reference(vae, x), 1500
-    monkeypatch.setattr(evaluation, "ENUMERATED_BITS", 2)
+    limits(enumerated_bits=2)
     many = evaluate(vae, [(x.repeat(copies, 1),)], Gibbs, seeded(), samples=5).quantities
     exact = expected.minus_log_p[0]
     likelihood, reconstruction = many["minus_log_p"], many["reconstruction"]
@@ -398,10 +397,10 @@ def test_importance_weights_bound_the_likelihood_where_states_are_too_many(famil
     assert "importance-weighted, 5 samples" in likelihood.meaning
 
 
-def test_perturb_and_map_beyond_enumeration_claims_no_likelihood(monkeypatch):
+def test_perturb_and_map_beyond_enumeration_claims_no_likelihood(limits):
     vae, x = vae_of("general"), images()
     with_table = evaluate(vae, [(x,)], PerturbAndMAP, seeded(), 50).quantities
-    monkeypatch.setattr(evaluation, "ENUMERATED_BITS", 2)
+    limits(enumerated_bits=2)
     without = evaluate(vae, [(x,)], PerturbAndMAP, seeded(), 50).quantities
     assert set(with_table) - set(without) == {
         *("minus_log_p", "gap", "gibbs_kl", "gibbs_reconstruction", "gibbs_bound")
@@ -436,7 +435,7 @@ def test_the_table_holds_the_cost_of_every_state(family, grey):
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 5, 1000])
-def test_a_table_in_chunks_has_the_same_values_and_gradients(chunk, monkeypatch):
+def test_a_table_in_chunks_has_the_same_values_and_gradients(chunk, monkeypatch, limits):
     vae, x = vae_of("general"), images()
     states, weights = (
         vae.encoder(x).states(),
@@ -457,7 +456,7 @@ def test_a_table_in_chunks_has_the_same_values_and_gradients(chunk, monkeypatch)
         return plain(self, hidden)
 
     monkeypatch.setattr(type(vae.decoder), "_volume", counted)
-    monkeypatch.setattr(models.networks.decoder, "DECODED_TOGETHER", chunk * PIXELS)
+    limits(decoded_together=chunk * PIXELS)
     parts = table_and_gradients()
     assert max(decoded) <= max(chunk, 1) or chunk >= 32
     # once more for the gradient, where there are parts

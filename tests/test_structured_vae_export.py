@@ -141,8 +141,8 @@ def test_an_epoch_that_comes_twice_in_the_record_is_named(run, tmp_path):
         export_run(run, tmp_path / "out")
 
 
-def test_the_command_says_what_it_wrote(run, tmp_path, capsys, terminal):
-    terminal(200)
+def test_the_command_says_what_it_wrote(run, tmp_path, capsys, set_columns):
+    set_columns(200)
     main(["export", str(run), str(tmp_path / "out"), "--checkpoint", "last"])
     out = capsys.readouterr().out
     assert "model.safetensors" in out

@@ -661,8 +661,8 @@ def table_of(page):
 
 
 @pytest.mark.usefixtures("empty_figures")
-def test_a_report_prints_its_verdict_and_whole_names(two_cells, terminal, capsys):
-    terminal(30)
+def test_a_report_prints_its_verdict_and_whole_names(two_cells, set_columns, capsys):
+    set_columns(30)
     places = Places(Path("results"), Path("runs"))
     for cell in two_cells.cells():
         record_with(bound=1234.56789).write(places.record(cell))
@@ -926,7 +926,7 @@ def test_the_papers_bounds_of_coupled_bits_are_not_called_bounds(two_cells):
 
 
 @tiny
-def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, terminal, capsys):
+def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, set_columns, capsys):
     assert command("reproduce", "tiny", "--only", "general") == 0
     record = Path("results/tiny/general-seed0.json")
     values = json.loads(record.read_text())
@@ -946,7 +946,7 @@ def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, termina
     said = " ".join(capsys.readouterr().err.split())
     assert "is of other settings (hidden, data.batch_size): choose its own, delete it" in said
     assert record.read_bytes() == before
-    terminal(200)
+    set_columns(200)
     assert command("reproduce", "tiny", "--only", "general", "--dry_run") == 0
     assert "with other hidden, data.batch_size" in capsys.readouterr().out
 
