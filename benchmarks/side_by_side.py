@@ -38,7 +38,7 @@ from models.vaes import GaussianVAE
 from structured_vae import KOfN, TrainConfig, load_dataset, load_vae, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian
+from structured_vae.vaes import evaluate_gaussian
 
 from . import pixel_subsets
 from .calls_beside_peers import CALLS, call_rows

@@ -23,7 +23,7 @@ from models.priors import (
 )
 from models.vaes import GaussianVAE
 from structured_vae import ConfigError, TrainConfig, evaluate_run, load_vae, resume, train
-from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian, gaussian_columns
+from structured_vae.vaes import evaluate_gaussian, gaussian_columns
 
 NAMES = ("linear", "made", "flow")
 SIZES = {"linear": {}, "made": {"hidden": 6, "layers": 2}, "flow": {"hidden": 6, "layers": 2}}

@@ -33,14 +33,11 @@ from structured_vae.runs.assembly import data_of, dataset_of, initialised, train
 from structured_vae.schedules import Constant
 from structured_vae.training import drawn_labels
 from structured_vae.training.batches import ImageData, InOrderBatches, batches
+from structured_vae.vaes import attribute_columns, combinations, evaluate_attributes, switched
 from structured_vae.vaes.attributes.appearance import appearance, recognised
-from structured_vae.vaes.attributes.evaluation import (
-    attribute_columns,
-    evaluate_attributes,
-    kl_of_code,
-)
+from structured_vae.vaes.attributes.evaluation import kl_of_code
 from structured_vae.vaes.attributes.recogniser import recogniser
-from structured_vae.vaes.attributes.training import SWITCHED, combinations, switched
+from structured_vae.vaes.attributes.training import SWITCHED
 
 PIXELS = 3 * 64 * 64
 CELEBA = DataConfig(name="celeba", batch_size=8)

@@ -12,7 +12,7 @@ from models.vaes import GaussianVAE
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.distributions import Autoregressive
 from structured_vae.evaluation.importance import ImportanceBounds, draws_at_once
-from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian
+from structured_vae.vaes import evaluate_gaussian
 
 
 def vae_of(encoder="general", n=3, prior="uniform"):

@@ -27,7 +27,7 @@ from structured_vae.objectives import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.runs.assembly import training_of
 from structured_vae.training import balanced_labels
 from structured_vae.training.batches import ImageData
-from structured_vae.vaes.mixture.evaluation import evaluate_mixture, mixture_columns
+from structured_vae.vaes import evaluate_mixture, mixture_columns
 
 SMALL = TrainConfig(model="mixture", labels=20, epochs=2, picture_every=0)
 tiny = pytest.mark.usefixtures("on_tiny_images")

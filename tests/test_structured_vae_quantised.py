@@ -23,7 +23,7 @@ from structured_vae.errors import RunError
 from structured_vae.explorer import open_model
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.fit_prior import fit_prior
-from structured_vae.vaes.quantised.evaluation import evaluate_quantised
+from structured_vae.vaes import evaluate_quantised
 
 SMALL = TrainConfig(model="quantised", n=4, hidden=8, epochs=2, picture_every=0)
 SIZES = {
