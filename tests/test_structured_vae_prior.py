@@ -8,7 +8,6 @@ from paper_networks import paper_vae_of
 
 from models import DiscreteVAE, Potentials, gibbs_prior, load_pretrained, paper_vae
 from models.priors import BitsPrior, CategoriesPrior, factorised_prior
-from models.priors.gibbs import drawn_states
 from structured_vae import (
     ConfigError,
     Direct,
@@ -265,7 +264,7 @@ def test_samples_come_from_the_prior(kind):
 
     encoder = "categorical" if kind == "categories" else "independent"
     vae, draws = model(encoder, kind), 80_000
-    z = drawn_states(vae.prior.potentials(), draws, seeded(0)).detach()
+    z = vae.prior.sample(draws, seeded(0)).detach()
     codes = (
         z.argmax(dim=-1) if encoder == "categorical" else (z.long() << torch.arange(N)).sum(dim=-1)
     )
