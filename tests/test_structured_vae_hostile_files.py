@@ -13,8 +13,7 @@ from structured_vae import ConfigError, TrainConfig, evaluate_run, load_vae, res
 from structured_vae.cli import main
 from structured_vae.errors import StructuredVAEError
 from structured_vae.explorer import open_model
-from structured_vae.runs import Run
-from structured_vae.runs.export import exported_training
+from structured_vae.runs import Run, exported_training
 
 OLDER = Path(__file__).parent / "older"
 KEYS = {

@@ -22,8 +22,7 @@ from structured_vae import (
     routing_weights,
 )
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators import EstimatorOptions
-from structured_vae.estimators.registry import estimator_class
+from structured_vae.estimators import EstimatorOptions, estimator_class
 from structured_vae.spaces import PairwiseLabels
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's

@@ -89,6 +89,7 @@ ELSEWHERE = {
     "TrainConfig",
     "elbo_recipe",
     "evaluate",
+    "estimator_class",
     "evaluate_run",
     "export_run",
     "gradient_report",
