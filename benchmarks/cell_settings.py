@@ -23,7 +23,7 @@ if not __package__:
 
 from benchmarks.validation import complete
 from structured_vae import TrainConfig
-from structured_vae.reproduction.experiments import Experiment
+from structured_vae.reproduction import Experiment
 from structured_vae.schedules import ExponentialDecay
 from structured_vae.vaes.config import known
 

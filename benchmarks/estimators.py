@@ -26,7 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.interleaved import Contender, medians
-from models import paper_vae, train_mixed
+from models import paper_vae
+from models.networks import train_mixed
 from structured_vae import (
     ARM,
     RAM,
@@ -42,11 +43,9 @@ from structured_vae import (
     MaximumLikelihood,
     ScoreFunction,
     StraightThrough,
-    TableDirect,
     TrainConfig,
     elbo_recipe,
     load_dataset,
-    paper_recipe,
 )
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
@@ -65,8 +64,10 @@ from structured_vae.estimators import (
     ReinMaxRao,
     SparseMAP,
     StochasticSoftmax,
+    TableDirect,
     UnorderedSet,
 )
+from structured_vae.objectives import paper_recipe
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.networks import vae_of
 from structured_vae.runs.trainer.allocator import keep_freed_buffers

@@ -30,8 +30,8 @@ from benchmarks.interleaved import medians
 from structured_vae import TrainConfig, load_dataset, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
+from structured_vae.runs import Run
 from structured_vae.runs.assembly import initialised, training_of
-from structured_vae.runs.folder import Run
 from structured_vae.training.graphed_step import GraphedStep
 
 BATCH = 100

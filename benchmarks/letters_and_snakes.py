@@ -29,7 +29,7 @@ from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.structured_data import letters, snakes
-from solvers import labels
+from solvers import solver_class
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 from structured_vae.learn import ChainCRF, ChainSSVM, GraphSSVM
@@ -55,7 +55,7 @@ def chain_ssvm(c: float) -> ChainSSVM:
 
 def graph_ssvm(c: float) -> GraphSSVM:
     """By margins, with searches that may stop early."""
-    search = labels.solver_class("dual_ascent")(visits=VISITS)  # type: ignore[call-arg]  # it has
+    search = solver_class("dual_ascent", "labels")(visits=VISITS)  # type: ignore[call-arg]  # it has
     return GraphSSVM(C=c, max_iter=PASSES, batch_size=8, solver=search, random_state=SEED)
 
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from solvers import LabelProblem, Problem
+from solvers import Problem
 from solvers.constraints import Constraint, at_most, one_of
+from solvers.labels import LabelProblem
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,8 @@ from solvers.algorithms.presolve.roof_duality import roof_duality
 from solvers.constraints import cardinality
 from solvers.labels import gibbs as label_gibbs
 from solvers.labels import solve as solve_labels
-from solvers.labels import solver_class as label_solver
+from solvers.labels.backends.dual_ascent import DualAscent
+from solvers.labels.backends.expansion_moves import ExpansionMoves
 
 Call = Callable[[], np.ndarray]
 
@@ -201,7 +202,7 @@ def _potts() -> Call:
     edges = _grid(24, 24)
     random = np.random.default_rng(0)
     unary = random.normal(size=(576, 5))
-    solver = label_solver("expansion_moves")()
+    solver = ExpansionMoves()
     return lambda: solve_labels(unary, potts=0.5, edges=edges, solver=solver).score
 
 
@@ -248,9 +249,7 @@ TASKS: dict[str, Callable[[], Call]] = {
     "gibbs: completions, chains n=50, batch 8": lambda: _completed(8, 50, _chain(50)),
     "gibbs: covariances, grids 10x10, batch 8": lambda: _covariances(8, 100, _grid(10, 10)),
     "labels: chains n=50, k=5, batch 100": lambda: _labels(100, 50, 5, _chain(50), "auto"),
-    "labels: dual ascent, grid 10x10, k=4": lambda: _labels(
-        1, 100, 4, _grid(10, 10), label_solver("dual_ascent")()
-    ),
+    "labels: dual ascent, grid 10x10, k=4": lambda: _labels(1, 100, 4, _grid(10, 10), DualAscent()),
     "labels: expansion moves, grid 24x24, k=5": _potts,
     "labels: reweighted messages, grid 8x8, k=4": lambda: _label_sums(1, 64, 4, _grid(8, 8), "trw"),
     "labels: mean field, grid 8x8, k=4": lambda: _label_sums(1, 64, 4, _grid(8, 8), "mean_field"),

@@ -43,7 +43,7 @@ from benchmarks.outside_families import GENERATED, Family, Instance
 from benchmarks.outside_losses import all_losses, answer_shown, table_rows, wrong
 from benchmarks.outside_peers import NAMES, PACKAGES, answer, takes
 from benchmarks.regret import ENOUGH, TRIES, Pace
-from solvers import available_solvers, labels, solver_class
+from solvers import available_solvers, solver_class
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 
@@ -127,9 +127,9 @@ def load_packages() -> None:
     for info in available_solvers():
         if info.installed:
             solver_class(info.name)
-    for info in labels.available_solvers():
+    for info in available_solvers("labels"):
         if info.installed:
-            labels.solver_class(info.name)
+            solver_class(info.name, "labels")
     for package in ("cplex", *PACKAGES.values()):
         if is_here(package):
             import_module(package)

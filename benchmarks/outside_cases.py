@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.families import from_matrix, max_cut, signs
 from benchmarks.outside_families import Family, Generator, Instance, labels
-from solvers import LabelProblem
 from solvers.constraints import one_of
+from solvers.labels import LabelProblem
 
 CASES: dict[str, Family] = {}
 """By name; of those that need a package or a file that is not here, nothing."""

@@ -11,9 +11,10 @@ import networkx as nx
 import numpy as np
 
 from benchmarks.families import chimera, from_matrix, independent_set, ising
-from solvers import LabelProblem, Problem
+from solvers import Problem
 from solvers.constraints import Constraint, at_most, cardinality, linear, one_of
 from solvers.conversions import from_polynomial
+from solvers.labels import LabelProblem
 
 Generator = np.random.Generator
 

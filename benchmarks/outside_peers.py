@@ -17,7 +17,8 @@ from benchmarks.linear_programs import LicenceError, as_bits, of_labels, sides
 from benchmarks.outside_families import Instance
 from benchmarks.peers import Answer, solve_network
 from benchmarks.stereo import cpu
-from solvers import LabelProblem, Problem, SolverError, solve
+from solvers import Problem, SolverError, solve
+from solvers.labels import LabelProblem
 
 MOST_PAIRS = 200_000
 """Most pairs for solvers that need a row or a table for each, built in Python."""

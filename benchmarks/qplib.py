@@ -36,8 +36,8 @@ from rich.table import Table
 
 from benchmarks.linear_programs import LicenceError
 from benchmarks.peers import PEERS
-from solvers import resolve
 from solvers.formats import read_problem
+from solvers.solving.selection import resolve
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 

@@ -34,12 +34,11 @@ if not __package__:
 import torch
 from torch import nn
 
-from models import GaussianVAE
-from structured_vae import KOfN, TrainConfig, load_dataset, train
+from models.vaes import GaussianVAE
+from structured_vae import KOfN, TrainConfig, load_dataset, load_vae, train
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.runs.networks import load_vae
-from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian
+from structured_vae.vaes import evaluate_gaussian
 
 from . import pixel_subsets
 from .calls_beside_peers import CALLS, call_rows

@@ -29,8 +29,8 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.structured_data import stereo, tsukuba_potts
-from solvers import SolverError
-from solvers.labels import LabelProblem, available_solvers, solve, solver_class
+from solvers import SolverError, available_solvers, solver_class
+from solvers.labels import LabelProblem, solve
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
 
@@ -150,12 +150,15 @@ def applicable(problem: LabelProblem) -> list[str]:
     """Installed backends that take a problem of this size."""
     many_bits = int((problem.sizes - 1).sum()) > HEURISTIC_BITS
     names = [
-        info.name for info in available_solvers() if info.installed and info.origin == "built in"
+        info.name
+        for info in available_solvers("labels")
+        if info.installed and info.origin == "built in"
     ]
     return [
         name
         for name in names
-        if not (name == "bits" and many_bits) and not solver_class(name)().why_not(problem)
+        if not (name == "bits" and many_bits)
+        and not solver_class(name, "labels")().why_not(problem)
     ]
 
 
@@ -167,7 +170,7 @@ def compiled(solver: str) -> None:
         {"potts": random.normal(size=len(edges))},
     ):
         problem = LabelProblem.from_arrays(random.normal(size=(144, 4)), edges=edges, **pairs)
-        if not solver_class(solver)().why_not(problem):
+        if not solver_class(solver, "labels")().why_not(problem):
             solve(problem, solver=solver, time_limit=0.5)
 
 

@@ -51,8 +51,8 @@ from structured_vae import TrainConfig, evaluate_run, load_dataset, resume, trai
 from structured_vae.atomic import whole_file
 from structured_vae.data import ImageDataset
 from structured_vae.environment import environment
-from structured_vae.evaluation.gradients import gradient_variance
-from structured_vae.runs.folder import Run
+from structured_vae.evaluation import gradient_variance
+from structured_vae.runs import Run
 
 BITS: Final = 200
 HIDDEN: Final = 200

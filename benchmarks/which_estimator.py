@@ -31,22 +31,22 @@ import torch
 from torch import nn
 
 from models import paper_vae
-from models.networks.own_networks import NetworkDecoder
+from models.networks import NetworkDecoder
 from solvers import solver_class
 from structured_vae import (
     ConfigError,
     Estimator,
+    Reconstruction,
     TrainConfig,
     evaluate_run,
     gradient_report,
     load_dataset,
+    load_vae,
     train,
 )
 from structured_vae.atomic import whole_file
 from structured_vae.environment import environment
-from structured_vae.estimators.registry import ESTIMATORS
-from structured_vae.objectives.costs import Reconstruction
-from structured_vae.runs.networks import load_vae
+from structured_vae.estimators import ESTIMATORS
 from structured_vae.vaes.fitting import fitting_estimator
 
 ENCODERS: Final = ("independent", "general")

@@ -53,6 +53,7 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "MixtureDecoder",
         "MixtureEncoder",
     ),
+    "models.networks": ("train_mixed",),
     "models.networks.own_networks": (
         "FastPaths",
         "NetworkDecoder",
@@ -63,11 +64,14 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "AnyPotentials",
         "LatentSpace",
     ),
+    "models.pretrained": ("Figure",),
     "models.priors": (
+        "AutoregressivePrior",
         "BitsPrior",
         "CategoriesPrior",
         "PRIORS",
         "Prior",
+        "factorised_prior",
     ),
     "models.states": (
         "MOST_BITS",
@@ -81,6 +85,7 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
         "single_flips",
         "state_index",
     ),
+    "models.vaes": ("GaussianVAE", "QuantisedVAE"),
 }
 
 MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(

@@ -36,8 +36,7 @@ from models import DiscreteVAE, Potentials
 from models.vaes.attributes import PIXELS
 from structured_vae import DataConfig, TrainConfig, resume, train
 from structured_vae.data import ATTRIBUTES, ImageDataset, Split
-from structured_vae.runs import assembly
-from structured_vae.runs.folder import Run
+from structured_vae.runs import Run, assembly
 from structured_vae.training.checkpoints import read_checkpoint
 
 SECONDS: Final = 60.0

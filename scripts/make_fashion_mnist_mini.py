@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structured_vae.data import StoredSplit
 from structured_vae.data.fashion_mnist_mini import MINI_COUNTS
 from structured_vae.data.files.sources import FASHION_MNIST
 from structured_vae.data.mnist import read_official
-from structured_vae.data.reader import StoredSplit
 
 SEED = 2017
 CLASS_COUNT = 10

@@ -31,7 +31,7 @@ from typing import TypeAlias
 import numpy as np
 from tqdm import tqdm
 
-from solvers import ArgmaxSolver, Problem, available_solvers, labels, solver_class
+from solvers import ArgmaxSolver, Problem, available_solvers, solver_class
 from solvers.instances import Instances
 from solvers.labels import LabelProblem, LabelSolver, from_factors
 from solvers.labels.messages_first import MessagesFirst
@@ -265,9 +265,9 @@ def checked(only: str) -> Iterator[ArgmaxSolver]:
 
 def checked_labels(only: str) -> Iterator[LabelSolver]:
     """The installed backends of labels of such names, and the portfolio."""
-    for info in labels.available_solvers():
+    for info in available_solvers("labels"):
         if info.installed and re.search(only, info.name):
-            yield labels.solver_class(info.name)()
+            yield solver_class(info.name, "labels")()
     if re.search(only, MessagesFirst.name):
         yield MessagesFirst()
 

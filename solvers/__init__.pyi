@@ -10,10 +10,7 @@ from .errors import (
     UnknownSolverError,
     UnsupportedProblemError,
 )
-from .gibbs_distribution.bit_completions import Completions
-from .gibbs_distribution.bits import Gibbs
 from .labels.call import solve_labels
-from .labels.problem import LabelProblem
 from .limits.deadline import Deadline
 from .limits.interrupts import interrupt_solves
 from .limits.progress import Progress
@@ -23,7 +20,7 @@ from .solution import Maximiser, Solution, SolveInterrupted
 from .solver import ArgmaxSolver, Capabilities
 from .solving.call import solve
 from .solving.prepared import prepare
-from .solving.selection import naming_alternatives, resolve, select_solver
+from .solving.selection import select_solver
 from .solving.streams import Failure, solve_many
 from .summing.call import gibbs, uniforms_shape
 from .summing.marginal_map import marginal_map
@@ -31,12 +28,9 @@ from .summing.marginal_map import marginal_map
 __all__ = [
     "ArgmaxSolver",
     "Capabilities",
-    "Completions",
     "Deadline",
     "Failure",
-    "Gibbs",
     "InfeasibleError",
-    "LabelProblem",
     "Maximiser",
     "OptionError",
     "Problem",
@@ -55,9 +49,7 @@ __all__ = [
     "gibbs",
     "interrupt_solves",
     "marginal_map",
-    "naming_alternatives",
     "prepare",
-    "resolve",
     "select_solver",
     "solve",
     "solve_labels",

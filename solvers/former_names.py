@@ -13,11 +13,16 @@ from warnings import warn
 
 MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "Completions": "solvers.gibbs_distribution",
+        "Gibbs": "solvers.gibbs_distribution",
         "GibbsAnswer": "solvers.summing.answer",
-        "GibbsEstimate": "solvers.gibbs_distribution.estimate",
+        "GibbsEstimate": "solvers.gibbs_distribution",
+        "LabelProblem": "solvers.labels",
         "Prepared": "solvers.solving.prepared",
         "Selection": "solvers.solving.kinds",
         "SolverInfo": "solvers.registry",
+        "naming_alternatives": "solvers.solving.selection",
+        "resolve": "solvers.solving.selection",
     }
 )
 """The module of each former name of `solvers`."""

@@ -17,17 +17,11 @@ from .estimators import (
     Exact,
     GumbelSoftmax,
     ImplicitMLE,
-    LocalDisARM,
     MaximumLikelihood,
-    PerturbedArgmax,
     Relative,
-    ReweightedWakeSleep,
     ScaleFree,
     ScoreFunction,
     StraightThrough,
-    TableDirect,
-    WakeSleep,
-    WakeWake,
 )
 from .evaluation.gradients import gradient_report
 from .layer import ArgmaxLayer, routing_weights
@@ -40,10 +34,9 @@ from .losses import (
     StructuredPerceptron,
 )
 from .objectives.costs import CostOfBits, Hamming, Reconstruction
-from .objectives.recipes import elbo_recipe, paper_recipe
+from .objectives.recipes import elbo_recipe
 from .runs.evaluate import evaluate_run
 from .runs.export import export_run
-from .runs.folder import Run
 from .runs.networks import load_vae
 from .runs.resume import resume
 from .runs.train import train
@@ -51,13 +44,9 @@ from .schedules import Constant, ExponentialDecay
 from .spaces import (
     Arborescences,
     Assignments,
-    Bits,
-    Categories,
-    ConstrainedBits,
     Knapsack,
     KOfN,
     Matchings,
-    PairwiseLabels,
     Paths,
     SecondOrderChains,
     Segments,
@@ -78,11 +67,8 @@ __all__ = [
     "Arborescences",
     "ArgmaxLayer",
     "Assignments",
-    "Bits",
-    "Categories",
     "ConfigError",
     "Constant",
-    "ConstrainedBits",
     "CostOfBits",
     "DataConfig",
     "Direct",
@@ -101,19 +87,14 @@ __all__ = [
     "KOfN",
     "Knapsack",
     "LinearChainCRF",
-    "LocalDisARM",
     "Matchings",
     "MaximumLikelihood",
     "PairwiseCRF",
-    "PairwiseLabels",
     "Paths",
     "PerturbAndMAP",
-    "PerturbedArgmax",
     "PerturbedFenchelYoung",
     "Reconstruction",
     "Relative",
-    "ReweightedWakeSleep",
-    "Run",
     "ScaleFree",
     "ScoreFunction",
     "SecondOrderChains",
@@ -124,11 +105,8 @@ __all__ = [
     "StructuredHinge",
     "StructuredPerceptron",
     "StructuredVAEError",
-    "TableDirect",
     "TagRules",
     "TrainConfig",
-    "WakeSleep",
-    "WakeWake",
     "elbo_recipe",
     "evaluate",
     "evaluate_run",
@@ -137,7 +115,6 @@ __all__ = [
     "grid_paths",
     "load_dataset",
     "load_vae",
-    "paper_recipe",
     "perturb_and_map",
     "resume",
     "routing_weights",

@@ -35,7 +35,13 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
     "structured_vae.estimators": (
         "Adaptive",
         "Epsilon",
+        "LocalDisARM",
+        "PerturbedArgmax",
+        "ReweightedWakeSleep",
         "Scheduled",
+        "TableDirect",
+        "WakeSleep",
+        "WakeWake",
     ),
     "structured_vae.evaluation.bound": (
         "Bound",
@@ -63,13 +69,19 @@ _NAMES_OF: Final[dict[str, tuple[str, ...]]] = {
     "structured_vae.objectives.recipes": (
         "Objective",
         "RECIPES",
+        "paper_recipe",
     ),
+    "structured_vae.runs": ("Run",),
     "structured_vae.schedules": (
         "CosineDecay",
         "Ramp",
         "Schedule",
     ),
     "structured_vae.spaces": (
+        "Bits",
+        "Categories",
+        "ConstrainedBits",
+        "PairwiseLabels",
         "StateSums",
         "Structure",
         "StructureGibbs",

@@ -1,3 +1,4 @@
+import contextlib
 import functools
 import gc
 import importlib.util
@@ -5,6 +6,7 @@ import inspect
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import get_type_hints
 
 import hypothesis
@@ -12,7 +14,9 @@ import jaxtyping
 import numpy as np
 import pytest
 from _pytest.doctest import DoctestModule
+from few_images import reading
 from jaxtyping import AbstractArray
+from limits import LIMITS
 
 from solvers import SolverUnavailableError
 from structured_vae.data import ImageDataset, Split, load_dataset
@@ -167,11 +171,84 @@ def _first(full: ImageDataset, name: str, count: int) -> Split:
 
 
 @pytest.fixture
-def on_tiny_images(monkeypatch, tiny_images: ImageDataset):
+def on_tiny_images(runs_read, tiny_images: ImageDataset):
     """Runs that ask for the embedded data set get a small part of it, so that they last no second."""
 
     def tiny(name, root=None, binarisation="threshold"):
         return tiny_images if name == tiny_images.name else load_dataset(name, root, binarisation)
 
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", tiny)
+    runs_read(tiny)
     return tiny_images
+
+
+@pytest.fixture
+def runs_read():
+    """Give the images that all further runs of a test read, or the function that loads them."""
+    with contextlib.ExitStack() as stack:
+        yield lambda images: stack.enter_context(reading(images))
+
+
+@pytest.fixture
+def hide_packages(monkeypatch):
+    """Hide packages by their names, or all if there is no name, as if they were not installed."""
+    real = importlib.util.find_spec
+
+    def hide(*names):
+        def find_spec(name, *rest):
+            return None if name in names or not names else real(name, *rest)
+
+        monkeypatch.setattr(importlib.util, "find_spec", find_spec)
+
+    return hide
+
+
+@pytest.fixture
+def limits(monkeypatch):
+    """Change limits of the code by the names of `limits.LIMITS`."""
+
+    def change(**values):
+        for name, value in values.items():
+            monkeypatch.setattr(LIMITS[name], value)
+
+    return change
+
+
+@pytest.fixture
+def free_memory(monkeypatch):
+    """Set how many bytes of memory are free."""
+
+    def change(count):
+        for part in ("machine", "group", "process"):
+            monkeypatch.setattr(f"solvers.limits.memory._of_{part}", lambda: count)
+
+    return change
+
+
+@pytest.fixture
+def in_empty_folder(tmp_path):
+    """Work in an empty folder."""
+    with contextlib.chdir(tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture
+def set_columns(monkeypatch):
+    """Set how many columns the terminal has."""
+    return lambda columns: monkeypatch.setenv("COLUMNS", str(columns))
+
+
+@pytest.fixture
+def from_checkout(monkeypatch):
+    """Import a module of a folder that is not installed, such as `benchmarks.outside`.
+
+    Keywords replace names of the module: how many images a benchmark takes, or what it asks.
+    """
+    monkeypatch.syspath_prepend(Path(__file__).parents[1])
+
+    def import_module(name, **values):
+        module = importlib.import_module(name)
+        for key, value in values.items():
+            monkeypatch.setattr(module, key, value)
+        return module
+
+    return import_module

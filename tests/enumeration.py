@@ -8,7 +8,7 @@ import torch
 
 from models import CategoricalPotentials, Potentials
 from structured_vae import CostOfBits
-from structured_vae.objectives.costs import CostOfCategories
+from structured_vae.objectives import CostOfCategories
 from structured_vae.spaces import space_of
 
 LEVEL = 4.5  # standard errors; a right estimator exceeds it in one of 150,000 coordinates

@@ -1,5 +1,7 @@
 """Random images of sixteen pixels, for tests in which a training only has to be short."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -18,9 +20,17 @@ def few_images(*_):
     return ImageDataset("fashion-mnist-mini", "threshold", 4, 4, split(40), split(10), split(10))
 
 
+@contextlib.contextmanager
+def reading(images):
+    """Let runs read these images, or what the function `images` loads, whatever data they name."""
+    load = images if callable(images) else lambda *_: images
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("structured_vae.runs.assembly.load_dataset", load)
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
 def on_few_images():
     """Every configuration of a module names these images."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.assembly.load_dataset", few_images)
+    with reading(few_images):
         yield

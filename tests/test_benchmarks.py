@@ -18,15 +18,14 @@ import torch
 
 from models import convolutional_vae, paper_vae
 from structured_vae import TrainConfig
-from structured_vae.reproduction.experiments import Experiment
+from structured_vae.reproduction import Experiment
 
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
+def benchmark(from_checkout):
+    return lambda name, **values: from_checkout(f"benchmarks.{name}", **values)
 
 
 def test_every_benchmark_can_be_started_by_its_path():
@@ -72,7 +71,7 @@ def test_the_table_of_solvers(benchmark, tmp_path):
 
 
 @pytest.mark.slow
-def test_qplib_beside_a_peer_goes_on_where_it_was_stopped(benchmark, tmp_path, monkeypatch):
+def test_qplib_beside_a_peer_goes_on_where_it_was_stopped(benchmark, tmp_path):
     qplib = benchmark("qplib")
     folder = tmp_path / "problems" / "qplib"
     folder.mkdir(parents=True)
@@ -96,7 +95,7 @@ def test_qplib_beside_a_peer_goes_on_where_it_was_stopped(benchmark, tmp_path, m
     assert peer["bound"] == pytest.approx(1.5)
     assert row["proved"]
     assert peer["proved"]
-    monkeypatch.setattr(qplib, "in_a_process", lambda *_: pytest.fail("all of it is known"))
+    benchmark("qplib", in_a_process=lambda *_: pytest.fail("all of it is known"))
     qplib.main([*called, "--peers", "^CP-SAT$", "--peer-seconds", "60"])
     assert qplib.summary({"tiny": row})[1] == ("SCIP (published)", "1 of 1", "5.0")
 
@@ -286,7 +285,7 @@ def test_regret_is_a_factor_of_time_to_a_proof_or_of_the_gap(benchmark):
 
 
 @pytest.mark.slow
-def test_losses_beside_each_other(benchmark, tmp_path, monkeypatch):
+def test_losses_beside_each_other(benchmark, tmp_path):
     losses = benchmark("losses")
     quick = {
         name: replace(
@@ -294,8 +293,7 @@ def test_losses_beside_each_other(benchmark, tmp_path, monkeypatch):
         )
         for name in ("StructuredHinge", "ArgmaxLayer, cost=1 - IoU")
     }
-    monkeypatch.setattr(losses, "METHODS", quick)
-    monkeypatch.setattr(losses, "HELD_OUT", 20)
+    benchmark("losses", METHODS=quick, HELD_OUT=20)
     output = tmp_path / "losses.json"
     for name in quick:  # the second keeps the row of the first
         losses.main(
@@ -325,12 +323,12 @@ DECISIONS = ("shortest_paths", "tours", "terrain", "matchings")
 
 
 @pytest.fixture
-def decisions(benchmark, monkeypatch):
-    monkeypatch.setattr(benchmark("decisions.of_pyepo"), "WITH_PYEPO", False)
-    monkeypatch.setattr(benchmark("decisions.paths"), "WITH_PYEPO", False)
+def decisions(benchmark):
+    for name in ("of_pyepo", "paths"):
+        benchmark(f"decisions.{name}", WITH_PYEPO=False)
     images = torch.rand(50, 784, generator=torch.Generator().manual_seed(0))
     digits = torch.arange(50) % 10
-    monkeypatch.setattr(benchmark("decisions.matchings"), "digits", lambda: (images, digits))
+    benchmark("decisions.matchings", digits=lambda: (images, digits))
     return benchmark("decisions.__main__")
 
 
@@ -343,22 +341,22 @@ def random_tours(count, degree, seed):
     return task.Data(torch.randn(count, 5, generator=draws), costs, module.TOURS)
 
 
-def small_record(decisions, name, monkeypatch, output, *options):
+def small_record(benchmark, decisions, name, output, *options):
     """Run a task at its smallest, and return its record."""
     small = {"train": 16, "held_out": 4, "epochs": 1, "rates": (0.03,)}
     if name == "tours":
         small["data"] = random_tours
     task = replace(decisions.TASKS[name], **small)
-    monkeypatch.setitem(decisions.TASKS, name, task)
+    benchmark("decisions.__main__", TASKS={**decisions.TASKS, name: task})
     degree = str(task.degrees[0])
     decisions.main([name, "--seeds", "0", "--degrees", degree, "--output", str(output), *options])
     return json.loads(output.read_text())
 
 
-def test_decisions_of_two_methods_are_recorded(decisions, tmp_path, monkeypatch):
+def test_decisions_of_two_methods_are_recorded(benchmark, decisions, tmp_path):
     methods = ["SPO+ through the structure", "ArgmaxLayer, implicit MLE"]
     output = tmp_path / "tours.json"
-    record = small_record(decisions, "tours", monkeypatch, output, "--only", *methods)
+    record = small_record(benchmark, decisions, "tours", output, "--only", *methods)
     assert record["pyepo"] is None
     assert [row["method"] for row in record["rows"]] == methods
     assert all(row["regret"][0] >= 0 for row in record["rows"])
@@ -390,9 +388,9 @@ def test_options_choose_the_sizes_the_rates_and_the_degrees_of_decisions(decisio
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DECISIONS)
-def test_every_method_learns_decisions(decisions, name, tmp_path, monkeypatch):
+def test_every_method_learns_decisions(benchmark, decisions, name, tmp_path):
     task = decisions.TASKS[name]
-    rows = small_record(decisions, name, monkeypatch, tmp_path / "record.json")["rows"]
+    rows = small_record(benchmark, decisions, name, tmp_path / "record.json")["rows"]
     expected = [method for method in decisions.OURS if method not in task.without]
     if name == "matchings":
         expected = [method for method in expected if method not in decisions.SUMS]
@@ -416,13 +414,13 @@ def test_shortest_paths_learned(decisions, benchmark):
 
 
 @pytest.mark.slow
-def test_every_method_of_pyepo_learns_a_knapsack(benchmark, tmp_path, monkeypatch):
+def test_every_method_of_pyepo_learns_a_knapsack(benchmark, tmp_path):
     pytest.importorskip("pyepo")
     pytest.importorskip("ortools")
     decisions = benchmark("decisions.__main__")
     small = {"train": 64, "held_out": 16, "epochs": 1, "rates": (0.1,), "without": decisions.OURS}
     task = replace(decisions.TASKS["knapsack"], **small)
-    monkeypatch.setitem(decisions.TASKS, "knapsack", task)
+    benchmark("decisions.__main__", TASKS={**decisions.TASKS, "knapsack": task})
     output = tmp_path / "knapsack.json"
     decisions.main(["knapsack", "--seeds", "0", "--output", str(output)])
     record = json.loads(output.read_text())
@@ -513,10 +511,8 @@ def test_routing_weights_are_the_softmax_of_the_top_two(benchmark):
     assert usual == pytest.approx(ours, rel=1e-5)
 
 
-def test_every_gate_gives_two_experts_all_the_weight(benchmark, tmp_path, monkeypatch):
-    experts = benchmark("experts")
-    monkeypatch.setattr(experts, "TEST", 64)
-    monkeypatch.setattr(experts, "RATES", (0.02,))
+def test_every_gate_gives_two_experts_all_the_weight(benchmark, tmp_path):
+    experts = benchmark("experts", TEST=64, RATES=(0.02,))
     output = tmp_path / "experts.json"
     experts.main(["--steps", "2", "--seeds", "0", "--output", str(output)])
     rows = json.loads(output.read_text())["rows"]
@@ -529,16 +525,14 @@ def test_every_gate_gives_two_experts_all_the_weight(benchmark, tmp_path, monkey
         torch.testing.assert_close(weights.sum(dim=1), torch.ones(16))
 
 
-def test_pixel_subsets(benchmark, tmp_path, monkeypatch):
-    subsets = benchmark("pixel_subsets")
+def test_pixel_subsets(benchmark, tmp_path):
     draws = np.random.default_rng(0)
     x, y = (
         torch.from_numpy(draws.random((300, 400))).float(),
         torch.from_numpy(draws.integers(0, 10, 300)),
     )
-    monkeypatch.setattr(
-        subsets, "images", lambda: dict.fromkeys(("train", "validation", "test"), (x, y))
-    )
+    splits = dict.fromkeys(("train", "validation", "test"), (x, y))
+    subsets = benchmark("pixel_subsets", images=lambda: splits)
     output = tmp_path / "pixels.json"
     options = ["--sizes", "10", "--epochs", "1", "--outsider_epochs", "1", "--output", str(output)]
     for name in ("random pixels", "implicit MLE"):  # the second keeps the row of the first
@@ -573,17 +567,14 @@ def test_masks_have_k_ones_and_a_gradient(benchmark):
 
 
 @pytest.mark.slow
-def test_each_pair_has_the_settings_that_are_best_on_validation_images(
-    benchmark, tmp_path, monkeypatch
-):
-    convolutional = benchmark("convolutional")
+def test_each_pair_has_the_settings_that_are_best_on_validation_images(benchmark, tmp_path):
     small = {
         "fully connected": lambda encoder, n: paper_vae(encoder, pixels=16, n=3, hidden=4),
         "convolutional": lambda encoder, n: convolutional_vae(
             encoder, size=(1, 4, 4), n=3, channels=2, hidden=4
         ),
     }
-    monkeypatch.setattr(convolutional, "PAIRS", small)
+    convolutional = benchmark("convolutional", PAIRS=small)
     images = np.random.default_rng(0).integers(0, 256, (40, 4, 4), np.uint8)
     arrays = {"train": images[:20], "validation": images[20:30], "test": images[30:]}
     np.savez(tmp_path / "images.npz", **{f"{name}_images": each for name, each in arrays.items()})
@@ -714,9 +705,8 @@ def test_the_benchmark_of_the_bare_loop(benchmark, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_benchmark_beside_other_packages_runs_without_them(benchmark, tmp_path, monkeypatch):
-    module, output = benchmark("side_by_side"), tmp_path / "side.json"
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+def test_the_benchmark_beside_other_packages_runs_without_them(benchmark, tmp_path):
+    module, output = benchmark("side_by_side", find_spec=lambda name: None), tmp_path / "side.json"
     module.main(["--tasks", "vae", "--vae-epochs", "1", "--seeds", "0", "--output", str(output)])
     record = json.loads(output.read_text())
     gaussian, bits = record["vae"]
@@ -725,9 +715,8 @@ def test_the_benchmark_beside_other_packages_runs_without_them(benchmark, tmp_pa
     assert record["peers"].keys() == {"pythae", "torch-imle"}
 
 
-def test_calls_beside_packages_that_are_not_installed_have_no_row(benchmark, monkeypatch):
-    module = benchmark("calls_beside_peers")
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+def test_calls_beside_packages_that_are_not_installed_have_no_row(benchmark):
+    module = benchmark("calls_beside_peers", find_spec=lambda name: None)
     assert list(module.call_rows(rounds=1)) == []
     assert {call.item for call in module.CALLS} == {1, 2, 3, 4, 7}
 
@@ -937,11 +926,8 @@ def test_the_defaults_are_the_best_of_the_record_or_level_with_them(benchmark):
 
 
 @pytest.mark.slow
-def test_peers_of_fifteen_bits_are_called_by_themselves_and_agree(benchmark, tmp_path, monkeypatch):
-    fifteen = benchmark("fifteen_bits")
-    monkeypatch.setattr(fifteen, "BATCH", 3)
-    monkeypatch.setattr(fifteen, "SLOW_BATCH", 2)
-    monkeypatch.setattr(fifteen, "TURN_SECONDS", 0.0)
+def test_peers_of_fifteen_bits_are_called_by_themselves_and_agree(benchmark, tmp_path):
+    fifteen = benchmark("fifteen_bits", BATCH=3, SLOW_BATCH=2, TURN_SECONDS=0.0)
     output = tmp_path / "x.json"
     fifteen.main(["--rounds", "1", "--slow_rounds", "1", "--output", str(output)])
     times = json.loads(output.read_text())["cpu_us_an_instance"]

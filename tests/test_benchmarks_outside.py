@@ -1,6 +1,5 @@
 """The benchmark on outside problems: its peers are right, and it names losses and false claims."""
 
-import importlib
 import json
 from dataclasses import replace
 from itertools import product
@@ -9,27 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solvers import LabelProblem, Problem, solve
+from solvers import Problem, solve
 from solvers.constraints import at_most, cardinality, linear
+from solvers.labels import LabelProblem
 
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
+def benchmark(from_checkout):
+    return lambda name, **values: from_checkout(f"benchmarks.{name}", **values)
 
 
-def test_the_outside_benchmark_records_values_bounds_and_proofs_and_resumes(
-    benchmark, tmp_path, monkeypatch
-):
-    outside = benchmark("outside")
+def test_the_outside_benchmark_records_values_bounds_and_proofs_and_resumes(benchmark, tmp_path):
+    outside = benchmark("outside", load_packages=lambda: None, WARM_UPS=())
     small = replace(outside.FAMILIES["maximum diversity"], sizes=(10,))
-    monkeypatch.setattr(outside, "FAMILIES", {"maximum diversity": small})
-    monkeypatch.setattr(outside, "in_a_process", outside.ask)
-    monkeypatch.setattr(outside, "load_packages", lambda: None)
-    monkeypatch.setattr(outside, "WARM_UPS", ())
+    benchmark("outside", FAMILIES={"maximum diversity": small}, in_a_process=outside.ask)
     output = tmp_path / "outside.json"
     options = ["--seconds", "5", "--peers", "^(auto|HiGHS)$", "--output", str(output)]
     assert outside.main(options) == 0
@@ -40,7 +34,7 @@ def test_the_outside_benchmark_records_values_bounds_and_proofs_and_resumes(
     for answer in row["answers"].values():
         assert answer["proved"]
         assert answer["value"] == answer["bound"] == 0.0  # one chosen point is no pair
-    monkeypatch.setattr(outside, "measured", lambda *_: pytest.fail("all of it is recorded"))
+    benchmark("outside", measured=lambda *_: pytest.fail("all of it is recorded"))
     assert outside.main(options) == 0
 
 

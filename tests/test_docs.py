@@ -25,9 +25,8 @@ from solvers.labels import solve as solve_labels
 from solvers.registry import BUILT_IN
 from structured_vae import TrainConfig
 from structured_vae.data import dataset_names
-from structured_vae.estimators import ESTIMATORS
-from structured_vae.estimators.options import EstimatorOptions
-from structured_vae.reproduction.experiments import Experiment
+from structured_vae.estimators import ESTIMATORS, EstimatorOptions
+from structured_vae.reproduction import Experiment
 from structured_vae.reproduction.quantities import shown
 from structured_vae.reproduction.report import records_of
 from structured_vae.reproduction.verdict import verdict

@@ -1,6 +1,5 @@
 """Pages and tools say which records mix several versions of the code, and which times do not compare."""
 
-import importlib
 import json
 import re
 import sys
@@ -13,10 +12,9 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def module(monkeypatch):
+def module(monkeypatch, from_checkout):
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield importlib.import_module
+    yield from_checkout
     for name in (
         "generated_pages",
         "api_pages",
@@ -155,17 +153,17 @@ def write_tiny(folder):
     (folder / "index.json").write_text(json.dumps({"instances": instances}))
 
 
-def test_qplib_measures_all_rows_of_another_commit_anew_and_resumes(module, tmp_path, monkeypatch):
-    qplib = module("benchmarks.qplib")
+def test_qplib_measures_all_rows_of_another_commit_anew_and_resumes(module, tmp_path):
     write_tiny(tmp_path / "problems" / "qplib")
     output, commit, solved = tmp_path / "record.json", ["a" * 40], []
-    monkeypatch.setattr(qplib, "environment", lambda: {"commit": commit[0]})
 
     def solve_here(work, path, solver, seconds):
         solved.append(path.stem)
         return work(path, solver, seconds)
 
-    monkeypatch.setattr(qplib, "in_a_process", solve_here)
+    qplib = module(
+        "benchmarks.qplib", environment=lambda: {"commit": commit[0]}, in_a_process=solve_here
+    )
     call = ["--root", str(tmp_path), "--seconds", "60", "--output", str(output)]
     qplib.main(call)
     assert solved == ["first", "second"]
@@ -180,11 +178,8 @@ def test_qplib_measures_all_rows_of_another_commit_anew_and_resumes(module, tmp_
     assert list(qplib.commits_of(json.loads(output.read_text())["rows"])) == ["b" * 40]
 
 
-def test_qplib_refuses_a_table_of_one_commit_from_a_changed_checkout(
-    module, tmp_path, monkeypatch, capsys
-):
-    qplib = module("benchmarks.qplib")
-    monkeypatch.setattr(qplib, "environment", lambda: {"commit": "c" * 40 + "-dirty"})
+def test_qplib_refuses_a_table_of_one_commit_from_a_changed_checkout(module, tmp_path, capsys):
+    qplib = module("benchmarks.qplib", environment=lambda: {"commit": "c" * 40 + "-dirty"})
     with pytest.raises(SystemExit):
         qplib.main(["--root", str(tmp_path), "--anew"])
     assert "--anew needs a checkout without changes" in capsys.readouterr().err

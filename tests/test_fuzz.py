@@ -1,6 +1,5 @@
 """Some hundred hostile calls of everything public; and that the fuzz sees what it looks for."""
 
-import importlib
 import os
 import time
 from dataclasses import replace
@@ -16,20 +15,19 @@ CALLS = 400
 
 
 @pytest.fixture
-def fuzz(monkeypatch, tmp_path):
+def fuzz(from_checkout, monkeypatch, tmp_path):
     """Gives a module of the fuzz; no data set is downloaded, none is kept."""
-    monkeypatch.syspath_prepend(str(ROOT))
     for variable in ("STRUCTURED_VAE_DATA", "XDG_CACHE_HOME"):
         monkeypatch.setenv(variable, str(tmp_path))
-    return lambda name: importlib.import_module(f"scripts.fuzz.{name}")
+    return lambda name, **values: from_checkout(f"scripts.fuzz.{name}", **values)
 
 
 @pytest.fixture
-def verdict(fuzz, monkeypatch):
+def verdict(fuzz):
     """The verdict on a call that is put in the place of all others."""
 
     def of(call):
-        monkeypatch.setattr(fuzz("calls"), "CALLS", {"planted": (1, lambda draw, folder: call)})
+        fuzz("calls", CALLS={"planted": (1, lambda draw, folder: call)})
         return fuzz("verdicts").judged(0, 0)
 
     return of
@@ -169,9 +167,8 @@ def test_a_crash_or_a_hang_in_another_process_is_an_outcome(fuzz, function, argu
 
 
 @pytest.mark.parametrize("answer", ["error", "late"])
-def test_an_ignored_ctrl_c_is_a_false_claim(fuzz, monkeypatch, answer):
-    calls, false = fuzz("signal_calls"), fuzz("outcomes").FalseClaim
-    monkeypatch.setattr(calls, "SOON", 0.05)
+def test_an_ignored_ctrl_c_is_a_false_claim(fuzz, answer):
+    calls, false = fuzz("signal_calls", SOON=0.05), fuzz("outcomes").FalseClaim
 
     def search():
         try:

@@ -7,10 +7,15 @@ import torch
 from enumeration import seeded
 from torch import nn
 
-from models import AutoregressivePrior, gibbs_prior, paper_vae, quantised_vae
-from models.priors.causal import MADE, CausalLinear
-from models.priors.density_mixture import MixturePrior
-from models.priors.flow import FlowPrior, gaussian_network
+from models import gibbs_prior, paper_vae, quantised_vae
+from models.priors import (
+    MADE,
+    AutoregressivePrior,
+    CausalLinear,
+    FlowPrior,
+    MixturePrior,
+    gaussian_network,
+)
 from structured_vae import (
     ArgmaxLayer,
     DirectLoss,

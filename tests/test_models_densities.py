@@ -9,7 +9,7 @@ import torch
 from enumeration import seeded
 from torch.distributions import MultivariateNormal, Normal, kl_divergence
 
-from models import GaussianVAE, load_pretrained
+from models import load_pretrained
 from models.errors import SettingError
 from models.gaussian import Gaussian
 from models.priors import (
@@ -21,8 +21,9 @@ from models.priors import (
     gaussian_network,
     named_density,
 )
+from models.vaes import GaussianVAE
 from structured_vae import ConfigError, TrainConfig, evaluate_run, load_vae, resume, train
-from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian, gaussian_columns
+from structured_vae.vaes import evaluate_gaussian, gaussian_columns
 
 NAMES = ("linear", "made", "flow")
 SIZES = {"linear": {}, "made": {"hidden": 6, "layers": 2}, "flow": {"hidden": 6, "layers": 2}}

@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from models import AttributeVAE, MixtureVAE, paper_vae, train_mixed
+from models import AttributeVAE, MixtureVAE, paper_vae
+from models.networks import train_mixed
 
 
 def outputs(vae, x):

@@ -17,7 +17,7 @@ import models.networks.decoder
 import models.networks.own_networks
 from models import DiscreteVAE, load_pretrained, paper_vae
 from models.errors import NetworkError, PretrainedError, SettingError
-from models.networks.decoder import Flips
+from models.networks import Flips
 
 PIXELS, N, IMAGES = 6, 4, 3
 
@@ -77,8 +77,8 @@ def test_tables_are_the_costs_of_all_states(decoder):
 
 @pytest.mark.parametrize("together", [1, 20, 1 << 22])
 @pytest.mark.parametrize("leading", [(), (2,)])
-def test_around_a_state_are_the_costs_of_its_flips(decoder, monkeypatch, together, leading):
-    monkeypatch.setattr(models.networks.decoder, "DECODED_TOGETHER", together)
+def test_around_a_state_are_the_costs_of_its_flips(decoder, limits, together, leading):
+    limits(decoded_together=together)
     z = torch.randint(2, (*leading, IMAGES, N), generator=seeded(1)).double()
     expected = np.stack(
         [by_numpy(decoder, images(), row).diagonal() for row in z.reshape(-1, IMAGES, N)]
@@ -100,11 +100,11 @@ def test_around_a_state_are_the_costs_of_its_flips(decoder, monkeypatch, togethe
     assert not near.slope.requires_grad
 
 
-def test_a_table_in_parts_has_the_gradient_of_one(decoder, monkeypatch):
+def test_a_table_in_parts_has_the_gradient_of_one(decoder, limits):
     states = torch.as_tensor(all_bits(N)).double()
     gradients = []
     for together in (1 << 22, 2 * PIXELS):
-        monkeypatch.setattr(models.networks.own_networks, "DECODED_TOGETHER", together)
+        limits(own_decoded_together=together)
         table = decoder.table(images(), states)
         gradients.append(
             torch.autograd.grad(table.logsumexp(dim=-1).sum(), list(decoder.parameters()))
@@ -113,10 +113,10 @@ def test_a_table_in_parts_has_the_gradient_of_one(decoder, monkeypatch):
         torch.testing.assert_close(one, other)
 
 
-def test_states_whose_outputs_are_too_many_are_decoded_again(decoder, monkeypatch):
+def test_states_whose_outputs_are_too_many_are_decoded_again(decoder, limits):
     states = torch.as_tensor(all_bits(N)).double()
     kept = decoder.decoded(states).costs(images())
-    monkeypatch.setattr(models.networks.own_networks, "KEPT_OUTPUTS", 10)
+    limits(kept_outputs=10)
     assert decoder.decoded(states).outputs is None
     torch.testing.assert_close(decoder.decoded(states).costs(images()), kept)
 

@@ -12,8 +12,6 @@ from torch import nn
 from models import (
     AttributeVAE,
     DiscreteVAE,
-    Figure,
-    GaussianVAE,
     MixtureVAE,
     ModelCard,
     Pretrained,
@@ -22,6 +20,8 @@ from models import (
     quantised_vae,
 )
 from models.errors import PretrainedError
+from models.pretrained import Figure
+from models.vaes import GaussianVAE
 
 MAKE = {
     "independent": lambda: paper_vae("independent", pixels=9, n=4, hidden=5),
@@ -148,10 +148,14 @@ def test_counters_beside_the_weights_keep_their_type(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["general", "categorical", "mixture"])
-def test_the_snippet_of_the_card_runs(tmp_path, monkeypatch, name):
-    MAKE[name]().save_pretrained(tmp_path / "FOLDER")
-    monkeypatch.chdir(tmp_path)
-    code = (tmp_path / "FOLDER" / "README.md").read_text().split("```python\n")[1].split("```")[0]
+def test_the_snippet_of_the_card_runs(in_empty_folder, name):
+    MAKE[name]().save_pretrained("FOLDER")
+    code = (
+        (in_empty_folder / "FOLDER" / "README.md")
+        .read_text()
+        .split("```python\n")[1]
+        .split("```")[0]
+    )
     exec(compile(code, "README.md", "exec"), {})  # noqa: S102  # it is ours
 
 

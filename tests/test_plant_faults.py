@@ -1,6 +1,5 @@
 """The table of planted faults stays true to the sources and the tests that it names."""
 
-import importlib
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def table(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("scripts.fault_table")
+def table(from_checkout):
+    return from_checkout("scripts.fault_table")
 
 
 @pytest.fixture

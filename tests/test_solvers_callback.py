@@ -23,7 +23,6 @@ from solvers.constraints import cardinality
 from solvers.conversions import from_ising, from_networkx
 from solvers.limits import deadline, interrupts, progress
 from solvers.limits.progress import Known, Listener, Part, watched_by
-from solvers.solving.listening import heard_by, in_words
 
 torch = optional("torch")
 
@@ -313,25 +312,29 @@ def test_what_is_known_of_an_instance_is_said_of_it_alone():
     assert bound.tolist() == [3.0, 7.0]
 
 
-@pytest.mark.parametrize("state", [[0], [1]])
-def test_bounds_are_told_in_the_words_of_the_original(state):
-    conversion, said = from_ising({"a": 1.0}, {}), []
-    score = [float(conversion.problem.score([z])) for z in (0, 1)]
-    told = Progress(np.array(state), np.array(score[state[0]]), np.array(max(score)), 0.0)
-    in_words(conversion, said.append)(told)
-    assert said[0].score == said[0].z["a"]  # the energy of the spin
-    assert said[0].bound == -1.0
+def test_bounds_are_told_in_the_words_of_the_original():
+    """Energies are minimised, so a bound is below them."""
+    random = np.random.default_rng(0)
+    fields = dict(enumerate(random.normal(size=150)))
+    pairs = {tuple(pair): random.normal() for pair in spins(150, 8).edges.tolist()}
+    conversion, heard = from_ising(fields, pairs, offset=1e4), Heard(4)
+    answer = solve(conversion, time_limit=LIMIT, callback=heard)
+    least = 1e4 - 3.0 * sum(map(abs, [*fields.values(), *pairs.values()]))
+    for told in heard.said:
+        energy = 1e4 + sum(field * told.z[i] for i, field in fields.items())
+        energy += sum(score * told.z[i] * told.z[j] for (i, j), score in pairs.items())
+        assert told.score == pytest.approx(energy)
+        assert least - 1e-6 <= told.bound <= answer.value + 1e-6 <= told.score + 2e-6
 
 
-def test_what_is_heard_has_the_dimensions_of_the_caller():
-    for unary, leading in (([1.0, 2.0], ()), (np.ones((2, 3, 2)), (2, 3))):
-        said = []
-        with heard_by(said.append, Problem.from_arrays(unary), None):
-            listener = progress.watch()
-            listener._next_call = 0.0
-            listener.poll()
-        assert said[0].z.shape == (*leading, 2)
-        assert np.shape(said[0].score) == np.shape(said[0].bound) == leading
+@pytest.mark.parametrize("leading", [(), (2, 3)])
+def test_what_is_heard_has_the_dimensions_of_the_caller(leading):
+    unary = np.random.default_rng(0).normal(size=(*leading, 60))
+    edges, heard = spins(60, 8).edges, Heard(1)
+    pairwise = np.ones((*leading, len(edges)))
+    solve(unary, pairwise, edges=edges, solver="local_search", time_limit=LIMIT, callback=heard)
+    assert heard.said[0].z.shape == (*leading, 60)
+    assert np.shape(heard.said[0].score) == np.shape(heard.said[0].bound) == leading
 
 
 def test_a_callback_that_leaves_interrupts_nobody_else():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from solvers import ArgmaxSolver, Capabilities, Maximiser, Problem, SolveFailedError, labels, solve
-from solvers.labels.testing import check_conformance as check_label_conformance
 from solvers.testing import check_conformance
+from solvers.testing import check_conformance as check_label_conformance
 
 ROUNDING = 2.0**-46
 """Of the problem below, by hand: 2 * 2^-52 * (2 variables + 1 pair + 1) * (4 + 1 + 3)."""

@@ -471,11 +471,11 @@ def tree_assignment(n, seed):
     return Problem.from_arrays(np.zeros(n * n), np.triu(matrix + matrix.T, 1)), groups
 
 
-def test_a_local_search_that_the_clock_ended_continues_after_the_bound(monkeypatch):
+def test_a_local_search_that_the_clock_ended_continues_after_the_bound(limits):
     problem, groups = tree_assignment(7, 2)
     best = solve(problem, constraints=groups, time_limit=60)
     assert best.optimal
-    monkeypatch.setattr("solvers.algorithms.presolve.constrained.FIRST_SECONDS", 0.0)
+    limits(constrained_seconds=0.0)
     rows = Rows.of(groups, problem.n)
     found = each_instance(
         problem, rows, Deadline.after(60), lambda *_: pytest.fail("the bound proves the state")

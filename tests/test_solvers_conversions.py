@@ -1,6 +1,5 @@
 """Other conventions, against their own formulas on every assignment."""
 
-import importlib.util
 import itertools
 from types import SimpleNamespace
 
@@ -314,8 +313,8 @@ def test_dimod_exact_solver_agrees():
     )
 
 
-def test_dimod_missing(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+def test_dimod_missing(hide_packages):
+    hide_packages()
     with pytest.raises(ConversionUnavailableError, match="pip install dimod") as caught:
         to_dimod(random_problem(0))
     assert isinstance(caught.value, SolverError)

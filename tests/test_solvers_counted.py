@@ -154,8 +154,8 @@ def test_what_it_cannot_take_is_refused_with_the_reason():
             solve(path, constraints=constraints, solver="elimination")
 
 
-def test_tables_that_do_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr("solvers.backends.elimination.free_memory", lambda: 1 << 20)
+def test_tables_that_do_not_fit_are_refused(free_memory):
+    free_memory(1 << 20)
     problem = problem_of(np.random.default_rng(3), 1000, "chain", batch=1)
     with pytest.raises(UnsupportedProblemError, match="GiB may be used"):
         solve(problem, constraints=[cardinality(500)], solver="elimination")

@@ -414,11 +414,11 @@ def test_sweeps_close_the_gap(seed, n, density, field, narrow):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_tables_of_many_blocks_hold_what_keys_do(seed, monkeypatch):
+def test_tables_of_many_blocks_hold_what_keys_do(seed, limits):
     cut, search = swept(17, seed, 0.6, True)
     certificate, random = search.certificate, np.random.default_rng(seed)
     best = int((all_cuts(cut.vertices, cut.edges) @ cut.weights).max())
-    monkeypatch.setattr(sweeps, "DENSE_SHARE", 12)
+    limits(dense_share=12)
     for order in (random.permutation(cut.vertices), np.arange(cut.vertices)):
         steps = Steps.of(Weighed.of(cut, certificate), order)
         assert steps.bits > 11  # a table of several blocks
@@ -441,9 +441,9 @@ def test_tables_of_many_blocks_hold_what_keys_do(seed, monkeypatch):
             )
 
 
-def test_tables_are_as_large_as_time_and_memory_let_them(monkeypatch):
+def test_tables_are_as_large_as_time_and_memory_let_them(free_memory):
     assert table_bits(1000, Deadline.after(1e-3)) == sweeps.SMALL_BITS
-    monkeypatch.setattr(sweeps, "free_memory", lambda: 10 << 30)
+    free_memory(10 << 30)
     assert (table_bits(1000, Deadline.after(None)), table_bits(100, Deadline.after(None))) == (
         28,
         29,

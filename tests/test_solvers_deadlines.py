@@ -31,7 +31,6 @@ from solvers.algorithms.mini_buckets.plan import mini_bucket_layout
 from solvers.algorithms.mini_buckets.search import Search
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve import model_building
-from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.one_by_one import one_by_one, states_without_search
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
 from solvers.limits import deadline, interrupts
@@ -240,11 +239,11 @@ def test_an_answer_without_a_search_copies_no_pairs():
     assert peak < problems[1].topology.pairs.nbytes
 
 
-def test_a_flow_that_is_cut_short_fixes_nothing_and_bounds(monkeypatch):
+def test_a_flow_that_is_cut_short_fixes_nothing_and_bounds(limits):
     drawn = instances.spin_glass(3, 4, 10, np.random.default_rng(4))
     problem, maxima = drawn.problem(), enumerate_scores(drawn).max(axis=1)
     whole = roof_duality(problem)
-    monkeypatch.setattr(roof_module, "QUICK", 0.0)
+    limits(quick_roof_seconds=0.0)
     for seconds in (-1.0, 1e-9):
         cut = roof_duality(problem, Deadline.after(seconds))
         assert (cut.fixed == -1).all()
@@ -324,10 +323,10 @@ def test_a_model_is_given_up_once_its_pairs_turn_out_slow(clock):
 
 
 @pytest.mark.parametrize("name", ["cplex", "cp_sat", "highs"])
-def test_without_a_model_the_answer_is_that_of_tabu_search(name, monkeypatch):
+def test_without_a_model_the_answer_is_that_of_tabu_search(name, limits):
     if missing := solver_class(name).missing_packages():
         pytest.skip(f"needs {missing}")
-    monkeypatch.setattr(model_building, "LEAST_NANOSECONDS", 1e9)
+    limits(building_nanoseconds=1e9)
     problem = instances.dense(40, 1, np.random.default_rng(7)).problem()
     solution = solver_class(name)().solve(problem, 0.2)
     best = solver_class("local_search")().solve(problem, 0.2)

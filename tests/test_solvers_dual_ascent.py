@@ -17,7 +17,6 @@ from solvers import (
     select_solver,
     solver_class,
 )
-from solvers.algorithms.dual_ascent import search as dual_search
 from solvers.algorithms.dual_ascent.search import DualSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.compiled._kernels import dual_ascent as kernels
@@ -115,8 +114,8 @@ def test_a_search_ends_at_a_maximiser(seed, n, density):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_search_that_stops_after_any_node_has_a_bound(seed, monkeypatch):
-    monkeypatch.setattr(dual_search, "VISITS_A_CALL", 1)
+def test_a_search_that_stops_after_any_node_has_a_bound(seed, limits):
+    limits(visits_per_call=1)
     one = drawn(10, seed, 1.0)
     pull = np.bincount(one.edges.ravel(), np.repeat(one.pairwise[0], 2), 10)
     one = replace(one, unary=-(pull // 2)[None])  # a field would decide too much at the root
@@ -141,12 +140,12 @@ def test_a_search_takes_what_is_better_than_its_own():
         np.testing.assert_array_equal(search.z, kept)
 
 
-def test_a_deep_search_gets_a_larger_stack(monkeypatch):
-    monkeypatch.setattr(dual_search, "DEPTH", 2)
+def test_a_deep_search_gets_a_larger_stack(limits):
+    limits(search_depth=2)
     problem, solver = spins(30, 6, np.random.default_rng(0)), solver_class("dual_ascent")()
     best = solver.solve(problem)
     assert best.optimal.all()
-    monkeypatch.setattr(dual_search, "STACK_MEMORY", 1)
+    limits(stack_bytes=1)
     found = solver.solve(problem)
     assert not found.optimal.any()
     assert (found.bound >= best.score).all()

@@ -1,7 +1,6 @@
 """Bad input: what is said about it."""
 
 import copy
-import importlib.util
 import itertools
 import pickle
 import subprocess
@@ -330,13 +329,8 @@ def test_what_names_no_solver(solver):
 
 
 @pytest.mark.parametrize(("solver", "package"), [("cplex", "docplex"), ("cp_sat", "ortools")])
-def test_missing_package(monkeypatch, solver, package):
-    real = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *rest: None if name == package else real(name, *rest),
-    )
+def test_missing_package(hide_packages, solver, package):
+    hide_packages(package)
     with pytest.raises(SolverUnavailableError, match="pip install") as caught:
         solve(np.ones(3), solver=solver)
     print(caught.value)

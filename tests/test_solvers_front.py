@@ -8,7 +8,6 @@ import pytest
 from solvers import (
     Deadline,
     InfeasibleError,
-    LabelProblem,
     OptionError,
     Problem,
     SolveFailedError,
@@ -16,16 +15,17 @@ from solvers import (
     UnsupportedProblemError,
     interrupt_solves,
     labels,
-    resolve,
     select_solver,
     solve,
     solve_labels,
     solve_many,
+    solver_class,
 )
 from solvers.constraints import at_least, at_most, cardinality, implies, linear, one_of
 from solvers.conversions import from_qubo
-from solvers.labels import from_factors, prepare
+from solvers.labels import LabelProblem, from_factors, prepare
 from solvers.limits import deadline as deadlines
+from solvers.solving.selection import resolve
 from solvers.testing import check_conformance
 
 SIZES = np.array([3, 2, 3, 1, 2])
@@ -124,7 +124,7 @@ def test_a_start_that_is_best_is_found_again():
 def test_a_start_stands_where_a_search_finds_nothing_in_its_time():
     class Late(labels.LabelSolver):
         name = "late"
-        capabilities = labels.solver_class("dual_ascent").capabilities
+        capabilities = solver_class("dual_ascent", "labels").capabilities
 
         def _argmax(self, problem, deadline):
             raise SolveFailedError("nothing in its time")
@@ -192,7 +192,7 @@ CONSTRAINTS = {
 @pytest.mark.parametrize("name", CONSTRAINTS)
 def test_labels_within_constraints_are_the_best_ones(name, solver):
     if solver == "exhaustive":
-        solver = labels.Bits("exhaustive")
+        solver = solver_class("bits", "labels")("exhaustive")
     constraints, holds = CONSTRAINTS[name]
     problem = small(4)
     allowed = np.array([holds(x) for x in all_labels()])
@@ -240,7 +240,11 @@ def test_a_label_solver_without_constraints_names_those_that_take_them():
     with pytest.raises(UnsupportedProblemError, match="take 'auto', 'bits' or 'cp_sat'"):
         solve(small(0), constraints=[one_of([(0, 0)])], solver="elimination")
     with pytest.raises(UnsupportedProblemError, match=r"by max_flow of its 6 bits"):
-        solve(small(0), constraints=[one_of([(0, 0)])], solver=labels.Bits("max_flow"))
+        solve(
+            small(0),
+            constraints=[one_of([(0, 0)])],
+            solver=solver_class("bits", "labels")("max_flow"),
+        )
 
 
 @pytest.mark.parametrize(
@@ -265,7 +269,7 @@ def test_constraints_over_values_are_refused_for_bits():
 # --- callbacks, interrupts, prepared pairs -----------------------------------------------------------------
 
 
-def test_a_callback_hears_of_the_start_first(monkeypatch):
+def test_a_callback_hears_of_the_start_first():
     problem = large(2)
     start = solve(problem, time_limit=0.3)
     heard = []

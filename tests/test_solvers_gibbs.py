@@ -394,11 +394,11 @@ def test_elimination_wants_a_uniform_a_variable():
         gibbs(np.zeros(30), uniforms=np.zeros(4))
 
 
-def test_tables_that_free_memory_does_not_hold_are_computed_again(monkeypatch):
+def test_tables_that_free_memory_does_not_hold_are_computed_again(free_memory):
     wide = spin_glass(12, 12, 1, np.random.default_rng(0))
     arguments = {"unary": wide.unary, "pairwise": wide.pairwise, "edges": wide.edges}
     kept = gibbs(**arguments)
-    monkeypatch.setattr("solvers.algorithms.elimination.treewidth.memory_in_turn", lambda: 2**20)
+    free_memory(2**20)
     found = gibbs(**arguments)
     np.testing.assert_allclose(found.log_partition, kept.log_partition, rtol=1e-12)
     np.testing.assert_allclose(found.unary_marginals, kept.unary_marginals, atol=1e-10)
@@ -478,14 +478,14 @@ def test_instances_side_by_side_are_those_by_themselves(batch):
                 np.testing.assert_allclose(part[b], part_alone[0], atol=1e-12)
 
 
-def test_lanes_are_as_many_as_cache_and_memory_have_room_for(monkeypatch):
+def test_lanes_are_as_many_as_cache_and_memory_have_room_for(limits):
     assert [lanes_of(batch, 1) for batch in (1, 2, 8, 9, 1000)] == [1, 8, 8, 16, 16]
     assert [lanes_of(1000, size) for size in (CACHE // 16, CACHE // 16 + 1)] == [16, 8]
-    monkeypatch.setattr("solvers.gibbs_distribution.sum_product.MEMORY", 1000)
+    limits(lane_bytes=1000)
     assert [lanes_of(1000, size) for size in (62, 63, 125, 126, 2000)] == [16, 8, 8, 1, 1]
 
 
-def test_a_covariance_counts_twice_the_tables_and_threads_share_the_lanes(monkeypatch):
+def test_a_covariance_counts_twice_the_tables_and_threads_share_the_lanes(monkeypatch, limits):
     asked = []
 
     def seen(share, instance_bytes):
@@ -499,7 +499,7 @@ def test_a_covariance_counts_twice_the_tables_and_threads_share_the_lanes(monkey
     (share, of_tables), (also, of_covariance) = asked
     assert (share, also) == (64, 64)
     assert of_covariance == 2 * of_tables
-    monkeypatch.setattr("solvers.compiled.threads.NANOSECONDS_A_THREAD", 1)
+    limits(nanoseconds_per_thread=1)
     gibbs(one.unary, one.pairwise, edges=one.edges, method="elimination", threads=2)
     assert asked[-1][0] == 32
 

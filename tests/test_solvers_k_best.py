@@ -121,11 +121,8 @@ def test_one_search_has_them_all(seed, n, kind, count, solver):
 @pytest.mark.spread(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("first", [0, 3])
-def test_the_search_with_triangles_has_them_all(kind, first, monkeypatch):
-    monkeypatch.setattr("solvers.algorithms.branch_and_bound.search.FIRST_CALLS", first)
-    monkeypatch.setattr("solvers.algorithms.branch_and_bound.search.WORK_A_CALL", 1)
-    monkeypatch.setattr("solvers.algorithms.branch_and_bound.strong_tree.LEAF", 4)
-    monkeypatch.setattr("solvers.algorithms.branch_and_bound.strong_tree.PROBE", 2)
+def test_the_search_with_triangles_has_them_all(kind, first, limits):
+    limits(calls_before_forecast=first, work_per_call=1, leaf_variables=4, probe_nodes=2)
     for seed in range(6):
         problem = hostile(seed, 12, kind)
         check_ranking(problem, solve(problem, solver="branch_and_bound", k_best=9), 9)

@@ -19,6 +19,7 @@ from solvers import (
     SolveFailedError,
     UnknownSolverError,
     UnsupportedProblemError,
+    available_solvers,
     select_solver,
     solver_class,
 )
@@ -26,16 +27,14 @@ from solvers import labels as several
 from solvers.labels import (
     LabelProblem,
     LabelSolver,
-    available_solvers,
     from_factors,
     gibbs,
     solve,
 )
-from solvers.labels.algorithms import step_tables
 from solvers.labels.algorithms.buckets import buckets_of
-from solvers.labels.testing import check_conformance
 from solvers.solution import Maximiser
 from solvers.solver import Capabilities
+from solvers.testing import check_conformance
 
 torch = optional("torch")
 
@@ -175,7 +174,7 @@ def test_gibbs_is_enumeration(seed):
 
 @pytest.mark.parametrize("scale", [1.0, 20.0, 30.0, 1e4])
 @pytest.mark.parametrize("forbidden", [0.0, 0.2])
-def test_gibbs_of_pairs_that_all_meet_is_enumeration(monkeypatch, scale, forbidden):
+def test_gibbs_of_pairs_that_all_meet_is_enumeration(limits, scale, forbidden):
     """Whose exponentials are products of those of the pairs, where the scores are not too far apart."""
     n, k, random = 5, 5, np.random.default_rng(0)
     edges = np.array(list(itertools.combinations(range(n), 2)))
@@ -197,7 +196,7 @@ def test_gibbs_of_pairs_that_all_meet_is_enumeration(monkeypatch, scale, forbidd
     values = np.eye(k)[assignments]
     marginals = np.einsum("bx,xnk->bnk", weights / weights.sum(axis=-1, keepdims=True), values)
     np.testing.assert_allclose(found.unary_marginals, marginals, atol=1e-9)
-    monkeypatch.setattr(step_tables, "FACTORED", np.inf)
+    limits(factored_values=np.inf)
     plain = gibbs(unary, pairwise, edges=edges)
     np.testing.assert_allclose(found.log_partition, plain.log_partition, rtol=1e-13)
     np.testing.assert_allclose(
@@ -347,7 +346,7 @@ def test_names_of_both_kinds_of_solvers_are_known():
         solve([[0.0, 1.0]], solver="eliminate")
     with pytest.raises(UnknownSolverError, match="did you mean 'cp_sat'"):
         solve([[0.0, 1.0]], solver="cp_sa")
-    assert {info.name for info in available_solvers()} >= {
+    assert {info.name for info in available_solvers("labels")} >= {
         "independent",
         "elimination",
         "exhaustive",
@@ -367,7 +366,7 @@ def test_refusals_have_reasons():
     with pytest.raises(UnsupportedProblemError, match="more than 1e\\+300 assignments"):
         solve(np.zeros((3000, 3)), solver="exhaustive")
     with pytest.raises(ProblemError, match="LabelProblem"):
-        several.Bits().solve(np.zeros(3))
+        solver_class("bits", "labels")().solve(np.zeros(3))
 
 
 def test_a_refusal_names_the_solvers_that_would_do(monkeypatch):
@@ -386,7 +385,7 @@ def test_a_refusal_names_the_solvers_that_would_do(monkeypatch):
     def too_large(self, problem):
         raise ProblemTooLargeError("the bits do not fit")
 
-    monkeypatch.setattr(several.Bits, "why_not", too_large)
+    monkeypatch.setattr(solver_class("bits", "labels"), "why_not", too_large)
     with pytest.raises(UnsupportedProblemError) as caught:
         solve(np.zeros((2, 3)), **frustrated, solver="independent")
     assert "bits" not in caught.value.alternatives
@@ -457,10 +456,10 @@ COUNTS = {"bits": 60, "toulbar2": 10}
 
 
 @pytest.mark.parametrize(
-    "name", [info.name for info in available_solvers() if info.origin == "built in"]
+    "name", [info.name for info in available_solvers("labels") if info.origin == "built in"]
 )
 def test_conformance(name):
-    solver = several.solver_class(name)()
+    solver = solver_class(name, "labels")()
     if missing := solver.missing_packages():
         pytest.skip(f"needs {missing}")
     check_conformance(solver, count=COUNTS.get(name, 100))

@@ -8,8 +8,8 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Deadline
-from solvers.labels import LabelProblem, solve, solver_class
+from solvers import Deadline, solver_class
+from solvers.labels import LabelProblem, solve
 from solvers.labels.algorithms.dual_ascent.alike import alike_labels
 from solvers.labels.algorithms.dual_ascent.search import LabelSearch
 from solvers.labels.algorithms.whole_scores import WholeScores
@@ -107,7 +107,7 @@ def test_labels_that_only_one_row_tells_apart_are_not_alike():
 def test_colourings_of_cliques_are_proved_without_their_permutations(n, k, clashes):
     edges = np.stack(np.triu_indices(n, 1), axis=1)
     problem = LabelProblem.from_arrays(np.zeros((n, k)), potts=-1.0, edges=edges)
-    found = solve(problem, solver=solver_class("dual_ascent")(visits=2**16))
+    found = solve(problem, solver=solver_class("dual_ascent", "labels")(visits=2**16))
     assert (bool(found.optimal), float(found.score)) == (True, -float(clashes))
 
 
@@ -136,7 +136,7 @@ def test_an_interrupted_search_bounds_all_permutations():
     )
     best = best_of(problem)
     for visits in (1, 500, 2000, 5000):
-        found = solve(problem, solver=solver_class("dual_ascent")(visits=visits))
+        found = solve(problem, solver=solver_class("dual_ascent", "labels")(visits=visits))
         assert float(found.bound) >= best - 1e-9
 
 

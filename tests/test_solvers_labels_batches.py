@@ -7,7 +7,6 @@ import pytest
 
 from solvers import OptionError
 from solvers.labels import LabelProblem, gibbs, messages_first, solve
-from solvers.labels.algorithms import buckets
 
 CHAIN = np.array([[0, 1], [1, 2], [2, 3]])
 
@@ -73,8 +72,8 @@ def test_a_value_that_one_instance_forbids_keeps_its_pair_scores_in_the_others()
     np.testing.assert_array_equal(solve(problem).score, [0.0, 7.0])
 
 
-def test_covariances_of_a_batch_in_parts_are_along_the_direction_of_each_instance(monkeypatch):
-    monkeypatch.setattr(buckets, "PART_BYTES", 1)
+def test_covariances_of_a_batch_in_parts_are_along_the_direction_of_each_instance(limits):
+    limits(part_bytes=1)
     random = np.random.default_rng(1)
     unary, direction = random.normal(size=(3, 1, 4)), random.normal(size=(3, 1, 4))
     p = np.exp(unary) / np.exp(unary).sum(axis=-1, keepdims=True)
@@ -82,13 +81,13 @@ def test_covariances_of_a_batch_in_parts_are_along_the_direction_of_each_instanc
     np.testing.assert_allclose(gibbs(unary).covariance_product(direction)[0], wanted)
 
 
-def test_tables_of_a_large_batch_are_not_begun_where_they_would_not_be_full_in_time(monkeypatch):
+def test_tables_of_a_large_batch_are_not_begun_where_they_would_not_be_full_in_time(limits):
     random = np.random.default_rng(2)
     problem = LabelProblem.from_arrays(
         random.normal(size=(500, 4, 3)), random.normal(size=(500, 3, 3, 3)), edges=CHAIN
     )
     entries = messages_first.elimination_entries(problem)
-    monkeypatch.setattr(messages_first, "SECONDS_AN_ENTRY", 1.0 / entries)
+    limits(seconds_per_entry=1.0 / entries)
     found = solve(
         problem, solver=messages_first.MessagesFirst(), time_limit=60.0
     )  # a second an instance

@@ -112,14 +112,14 @@ def test_some_variables_have_the_completions_that_they_have_among_all():
         np.testing.assert_allclose(ours, theirs)
 
 
-def test_a_batch_in_parts_is_the_whole_one(monkeypatch):
+def test_a_batch_in_parts_is_the_whole_one(limits):
     unary, pairwise, edges = problem_of(4, 3, 5, 1.0)
     uniforms, costs = (
         np.random.default_rng(0).random((2, 2, 4)),
         np.random.default_rng(1).normal(size=(2, 2, 4, 3)),
     )
     whole = gibbs(unary, pairwise, edges=edges).completions(uniforms)
-    monkeypatch.setattr("solvers.labels.algorithms.buckets.PART_BYTES", 1)
+    limits(part_bytes=1)
     parts = gibbs(unary, pairwise, edges=edges).completions(uniforms)
     np.testing.assert_array_equal(parts.completed, whole.completed)
     for ours, theirs in zip(parts.derivative(costs), whole.derivative(costs), strict=True):

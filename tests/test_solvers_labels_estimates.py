@@ -224,7 +224,7 @@ def test_kernels_of_passes_that_have_to_end_change_nothing(stopped):
 
 
 @pytest.mark.parametrize("method", ["trw", "loopy", "mean_field"])
-def test_passes_over_many_entries_leave_the_thread_that_hears_signals(method, monkeypatch):
+def test_passes_over_many_entries_leave_the_thread_that_hears_signals(method, monkeypatch, limits):
     """The same sums come from a thread, which is told to end where an exception leaves the call."""
     edges = np.stack((np.arange(299), np.arange(1, 300)), axis=1)
     random = np.random.default_rng(0)
@@ -238,10 +238,10 @@ def test_passes_over_many_entries_leave_the_thread_that_hears_signals(method, mo
         return in_threads(calls, workers)
 
     monkeypatch.setattr(sum_bounds, "in_threads", noted)
-    monkeypatch.setattr(sum_bounds, "SHORT_ENTRIES", 1 << 30)
+    limits(short_entries=1 << 30)
     alone = gibbs(unary, tables, edges=edges, method=method).log_partition
     assert not threads
-    monkeypatch.setattr(sum_bounds, "SHORT_ENTRIES", 1)
+    limits(short_entries=1)
     apart = gibbs(unary, tables, edges=edges, method=method).log_partition
     assert threads
     np.testing.assert_array_equal(expected, alone)

@@ -12,15 +12,13 @@ from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvers import Deadline, InfeasibleError, OptionError, select_solver
+from solvers import Deadline, InfeasibleError, OptionError, select_solver, solver_class
 from solvers.labels import (
     LabelProblem,
     from_factors,
     messages_first,
     solve,
-    solver_class,
 )
-from solvers.labels.algorithms.dual_ascent import search as dual_search
 from solvers.labels.algorithms.dual_ascent.graph import graph_of, score_of
 from solvers.labels.algorithms.dual_ascent.search import LabelSearch
 from solvers.labels.algorithms.fusion import fused_until
@@ -152,12 +150,12 @@ def test_deadlines_are_kept(solver):
 
 def test_work_can_be_limited():
     problem = potts_grid(12, 12, 6, 2)
-    found = solve(problem, solver=solver_class("dual_ascent")(visits=1))
+    found = solve(problem, solver=solver_class("dual_ascent", "labels")(visits=1))
     assert found.bound >= found.score
     with pytest.raises(OptionError, match="visits"):
-        solver_class("dual_ascent")(visits=0)
+        solver_class("dual_ascent", "labels")(visits=0)
     with pytest.raises(OptionError, match="threads"):
-        solver_class("dual_ascent")(threads=0)
+        solver_class("dual_ascent", "labels")(threads=0)
 
 
 def test_bounds_of_scores_that_are_exact_are_exact():
@@ -175,11 +173,11 @@ def complete(n, k, seed, batch=1):
     return LabelProblem.from_arrays(unary, tables, edges=edges)
 
 
-def test_what_a_search_leaves_goes_to_the_tables(monkeypatch):
+def test_what_a_search_leaves_goes_to_the_tables(limits):
     problem = complete(7, 3, 0, batch=6)
-    monkeypatch.setattr(messages_first, "ENTRIES_A_VISIT", 1 << 40)
+    limits(entries_per_visit=1 << 40)
     for at_once, names in ((1, "elimination"), (1 << 20, "dual_ascent")):
-        monkeypatch.setattr(dual_search, "VISITS_A_CALL", at_once)
+        limits(label_visits_per_call=at_once)
         found = solve(problem, solver=messages_first.MessagesFirst())
         assert np.all(found.optimal)
         assert names in found.solver
@@ -396,7 +394,7 @@ def frustrated(n=40, k=6, batch=2):
 @pytest.mark.spread(1)
 @pytest.mark.parametrize("solver", ["auto", "dual_ascent", "toulbar2", "cp_sat"])
 def test_a_callback_hears_of_labels_and_ends_the_search(solver):
-    if solver == "toulbar2" and (missing := solver_class(solver).missing_packages()):
+    if solver == "toulbar2" and (missing := solver_class(solver, "labels").missing_packages()):
         pytest.skip(f"needs {missing}")
     problem, heard = frustrated(batch=1 if solver in ("cp_sat", "toulbar2") else 2), Heard()
     found = solve(problem, solver=solver, time_limit=8, callback=heard)

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import solvers.limits.deadline
-from solvers import select_solver
+from solvers import select_solver, solver_class
 from solvers.constraints import at_most
-from solvers.labels import LabelProblem, solve, solver_class
+from solvers.labels import LabelProblem, solve
 from solvers.labels.indicators import rows_of
 
 
@@ -72,7 +72,7 @@ def test_the_choice_for_dense_tables_writes_no_bits():
 
 def test_constraints_on_the_bits_that_auto_solves_write_no_bits():
     problem = random_problem(40, 30, dense_edges(40))
-    bits = solver_class("bits")()
+    bits = solver_class("bits", "labels")()
     rows = rows_of([at_most(1, [(0, 1)])], problem)
     assert peak_bytes(lambda: bits.why_not_within(problem, rows)) < problem.tables.nbytes / 4
 
@@ -112,7 +112,7 @@ def test_a_cut_is_taken_exactly_where_the_bits_allow_one(seed):
     problem = LabelProblem.from_arrays(
         random.standard_normal((batch, n, 4)), corners, edges=edges, sizes=sizes
     )
-    cut = solver_class("bits")("max_flow")
+    cut = solver_class("bits", "labels")("max_flow")
     chosen = select_solver(problem).solver
     assert (chosen == cut) == (not cut.why_not(problem))
 

@@ -7,13 +7,20 @@ import time
 import numpy as np
 import pytest
 
-from solvers import Deadline, InfeasibleError, SolveFailedError, SolveInterrupted, interrupt_solves
-from solvers.labels import LabelProblem, solve, solver_class
+from solvers import (
+    Deadline,
+    InfeasibleError,
+    SolveFailedError,
+    SolveInterrupted,
+    interrupt_solves,
+    solver_class,
+)
+from solvers.labels import LabelProblem, solve
 from solvers.labels.algorithms.toulbar2 import process
 from solvers.labels.algorithms.toulbar2.network import write_network
 from solvers.labels.algorithms.whole_scores import WholeScores
 
-installed = not solver_class("toulbar2").missing_packages()
+installed = not solver_class("toulbar2", "labels").missing_packages()
 needs_toulbar2 = pytest.mark.skipif(not installed, reason="needs pytoulbar2")
 
 

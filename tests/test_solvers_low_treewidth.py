@@ -129,8 +129,8 @@ def test_wide_graphs_are_refused():
         solver_class("elimination")().solve(problem)
 
 
-def test_no_memory_makes_up_for_a_width_above_30(monkeypatch):
-    monkeypatch.setattr("solvers.algorithms.elimination.treewidth.memory_in_turn", lambda: 2**62)
+def test_no_memory_makes_up_for_a_width_above_30(free_memory):
+    free_memory(2**62)
     edges = edges_of(nx.complete_graph(33))
     problem = Problem.from_arrays(np.ones(33), np.ones(len(edges)), edges=edges)
     with pytest.raises(
@@ -139,14 +139,12 @@ def test_no_memory_makes_up_for_a_width_above_30(monkeypatch):
         solver_class("elimination")().solve(problem)
 
 
-def test_tables_take_a_share_of_the_free_memory_at_most(monkeypatch):
+def test_tables_take_a_share_of_the_free_memory_at_most(free_memory):
     problem = spin_glass(14, 14, 1, np.random.default_rng(0)).problem()
     needed = cached_plan(problem.n, problem.edges).table_bytes
     solver = solver_class("elimination")()
     for free, refused in ((needed / 0.59, False), (needed / 0.61, True)):
-        monkeypatch.setattr(
-            "solvers.algorithms.elimination.treewidth.memory_in_turn", lambda free=free: free
-        )
+        free_memory(free)
         assert bool(solver.why_not(problem)) == refused
 
 
@@ -164,7 +162,7 @@ def test_a_time_limit_ends_the_tables_without_a_claim(rows, batch):
         assert (solution.score > problem.score(np.zeros(problem.unary.shape, np.int8))).all()
 
 
-def test_what_was_done_before_a_time_limit_is_proved(monkeypatch):
+def test_what_was_done_before_a_time_limit_is_proved(monkeypatch, limits):
     problem = spin_glass(12, 12, 8, np.random.default_rng(3)).problem()
     expected = solver_class("elimination")().solve(problem)
     max_sum = module.max_sum
@@ -175,7 +173,7 @@ def test_what_was_done_before_a_time_limit_is_proved(monkeypatch):
         return z, maxima
 
     monkeypatch.setattr(backend, "max_sum", half_done)
-    monkeypatch.setattr(backend, "LONG_ENTRIES", 0)
+    limits(long_entries=0)
     solution = solver_class("elimination")().solve(problem)
     assert solution.optimal.tolist() == [True] * 4 + [False] * 4
     assert (solution.bound >= expected.score).all()
@@ -189,11 +187,9 @@ def test_an_interrupt_ends_the_tables_and_is_raised():
     assert not stopped.value.solution.optimal.all()
 
 
-def test_large_tables_take_their_turn(monkeypatch):
+def test_large_tables_take_their_turn(limits, free_memory):
     problem = spin_glass(18, 18, 1, np.random.default_rng(3)).problem()
-    monkeypatch.setattr(module, "WATCHED", 0.0)
-    monkeypatch.setattr(backend, "LONG_ENTRIES", 0)
-    monkeypatch.setattr(memory, "LARGE", 0)
+    limits(watched_entries=0.0, long_entries=0, large_bytes=0)
     eliminate = partial(solver_class("elimination")().solve, problem)
     expected, free = eliminate(), memory.free_memory()
     assert expected.optimal.all()
@@ -205,14 +201,16 @@ def test_large_tables_take_their_turn(monkeypatch):
     assert memory.memory_in_turn() <= free + (1 << 30)
     assert not waited.optimal.any()
     assert eliminate().score == expected.score
-    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    free_memory(1000)
     with memory.turn_of(1001, 1.0) as granted:
         assert not granted
-    monkeypatch.undo()
-    monkeypatch.setattr(backend, "LONG_ENTRIES", 0)
-    monkeypatch.setattr(module, "WATCHED", 0.0)
+
+
+def test_tables_without_a_turn_are_not_filled(limits, monkeypatch):
+    limits(long_entries=0, watched_entries=0.0)
     monkeypatch.setattr(module, "turn_of", lambda needed, seconds: nullcontext(False))
-    assert not eliminate().optimal.any()
+    problem = spin_glass(18, 18, 1, np.random.default_rng(3)).problem()
+    assert not solver_class("elimination")().solve(problem).optimal.any()
 
 
 def test_many_components_are_ordered_in_time_of_their_size():

@@ -8,7 +8,6 @@ import pytest
 
 from solvers import (
     InfeasibleError,
-    LabelProblem,
     OptionError,
     Problem,
     ProblemError,
@@ -17,7 +16,7 @@ from solvers import (
     solve,
 )
 from solvers.conversions import from_ising, from_min_cut
-from solvers.labels import from_factors
+from solvers.labels import LabelProblem, from_factors
 
 
 def masses_of(problem, sizes, variables, fix=()):

@@ -222,13 +222,13 @@ def test_balanced_signs(degree, solver):
     assert signed.stats["flipped"] > 0
 
 
-def test_the_graphs_of_pymaxflow_hold_flows_that_fit(monkeypatch):
+def test_the_graphs_of_pymaxflow_hold_flows_that_fit(limits):
     unary = np.tile([0.5, -1.5], (3000, 1))
     solution = solve(unary, [1.0], edges=[[0, 1]], solver="pymaxflow")
     assert solution.stats["graphs"] == 24
     assert solution.optimal.all()
     np.testing.assert_array_equal(solution.score, 0.5)
-    monkeypatch.setattr(pymaxflow, "GRAPH", 7)
+    limits(cut_graph_instances=7)
     assert solve(unary[:10], [1.0], edges=[[0, 1]], solver="pymaxflow").stats["graphs"] == 5
     assert solve(np.ones((3, 9)), solver="pymaxflow").stats["graphs"] == 3
 
@@ -253,8 +253,8 @@ def test_a_flow_that_is_no_maximum_proves_less(monkeypatch, short):
     assert (solution.score < best).any()
 
 
-def test_pymaxflow_refuses_where_its_numbers_are_short(monkeypatch):
-    monkeypatch.setattr(pymaxflow, "LONG_BITS", 32)
+def test_pymaxflow_refuses_where_its_numbers_are_short(limits):
+    limits(long_bits=32)
     with pytest.raises(UnsupportedProblemError, match="32 bits on this system"):
         solve([1.0, 2.0], solver="pymaxflow")
 

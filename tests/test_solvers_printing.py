@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from optional import optional
 
-from solvers import LabelProblem, Problem, SolverUnavailableError, solve, solve_labels
+from solvers import Problem, SolverUnavailableError, solve, solve_labels
 from solvers.conversions import from_ising, from_qubo
+from solvers.labels import LabelProblem
 
 pandas = optional("pandas")
 torch = optional("torch")
@@ -115,7 +116,7 @@ def test_answers_as_tables_of_pandas_keep_the_names():
     assert solve(model).to_pandas()["optimal"].tolist() == [True]
 
 
-def test_without_pandas_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+def test_without_pandas_the_message_says_what_to_install(hide_packages):
+    hide_packages()
     with pytest.raises(SolverUnavailableError, match="pip install pandas"):
         solve([1.0]).to_pandas()

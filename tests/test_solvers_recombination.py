@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvers import Deadline, Problem, instances, solver_class
-from solvers.algorithms.local_search import improvement, subgraph_moves
+from solvers.algorithms.local_search import improvement
 from solvers.algorithms.local_search.contraction import clusters, contract
 from solvers.algorithms.local_search.recombination import _recombined, recombination
 from solvers.algorithms.local_search.subgraph_moves import Part, SubgraphMoves
@@ -180,9 +180,8 @@ def test_moves_never_lose_the_state_that_they_improve(kind):
         assert score(problem, moved) >= score(problem, start) - problem.rounding[0]
 
 
-def test_problems_larger_than_a_part_are_covered_by_several(monkeypatch):
-    monkeypatch.setattr(subgraph_moves, "LARGEST_PART", 20)
-    monkeypatch.setattr(subgraph_moves, "TABU_UP_TO", 20)
+def test_problems_larger_than_a_part_are_covered_by_several(limits):
+    limits(largest_part=20, tabu_up_to=20)
     drawn = instances.spin_glass(9, 9, 1, np.random.default_rng(5)).problem()
     problem = Problem.from_arrays(  # and some variables without neighbours
         np.pad(drawn.unary, ((0, 0), (0, 30)), constant_values=1.0),

@@ -8,7 +8,6 @@ import pytest
 
 from solvers import Problem
 from solvers.algorithms.max_flow.supermodular_flips import flipped, supermodular_flips
-from solvers.algorithms.presolve import roof_duality as roof_module
 from solvers.algorithms.presolve.reduction import reduced
 from solvers.algorithms.presolve.roof_duality import roof_duality
 
@@ -97,11 +96,11 @@ def test_the_bound_holds_in_rational_arithmetic(pairs):
         assert best <= Fraction(bound) <= best + Fraction(rounding)
 
 
-def test_parts_of_a_batch_are_the_batch(monkeypatch):
+def test_parts_of_a_batch_are_the_batch(limits):
     unary, pairwise, edges = instances("sparse", 8, 7, np.random.default_rng(4))
     problem = Problem.from_arrays(unary, pairwise, edges=edges)
     whole = roof_duality(problem)
-    monkeypatch.setattr(roof_module, "CAPACITIES_A_CALL", 2 * (4 * problem.e + 1))
+    limits(capacities_per_call=2 * (4 * problem.e + 1))
     parts = roof_duality(problem)
     np.testing.assert_array_equal(parts.fixed, whole.fixed)
     np.testing.assert_array_equal(parts.bound, whole.bound)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from solvers import Deadline, Problem, instances, solve
-from solvers.algorithms.branch_and_bound import forecast, strong_tree
 from solvers.algorithms.branch_and_bound import search as search_module
+from solvers.algorithms.branch_and_bound import strong_tree
 from solvers.algorithms.branch_and_bound.forecast import Forecast
 from solvers.algorithms.branch_and_bound.search import search_dense
 from solvers.algorithms.branch_and_bound.strong_tree import SIGNS, StrongTree
@@ -141,9 +141,9 @@ def test_merged_inequalities_say_the_same():
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_the_tree_alone_ends_at_a_maximiser(kind, monkeypatch):
+def test_the_tree_alone_ends_at_a_maximiser(kind, monkeypatch, limits):
     """No probe, and leaves of two variables: the bounds decide."""
-    monkeypatch.setattr(strong_tree, "LEAF", 2)
+    limits(leaf_variables=2)
     for seed in range(3):
         unary, pairwise = hostile(kind, 9, np.random.default_rng(seed))
         if not (np.abs(unary).any() or np.abs(pairwise).any()):
@@ -173,11 +173,8 @@ def _leaves_alone(self, spins, free, stop):
 
 
 @pytest.mark.parametrize("most_open", [strong_tree.MOST_OPEN, 2])
-def test_a_search_with_triangles_ends_with_the_same_proof(most_open, monkeypatch):
-    monkeypatch.setattr(search_module, "FIRST_CALLS", 0)
-    monkeypatch.setattr(strong_tree, "MOST_OPEN", most_open)
-    monkeypatch.setattr(strong_tree, "PROBE", 1)
-    monkeypatch.setattr(strong_tree, "LEAF", 2)
+def test_a_search_with_triangles_ends_with_the_same_proof(most_open, limits):
+    limits(calls_before_forecast=0, open_nodes=most_open, probe_nodes=1, leaf_variables=2)
     n = 20
     edges = np.stack(np.triu_indices(n, 1), axis=1)
     for seed in range(2):
@@ -234,15 +231,14 @@ def refuse(*_):
     raise AssertionError("the search with triangle inequalities began")
 
 
-def test_a_depth_first_search_that_will_end_sooner_is_not_given_up(monkeypatch):
+def test_a_depth_first_search_that_will_end_sooner_is_not_given_up(monkeypatch, limits):
     problem = instances.dense(80, 1, np.random.default_rng(0)).problem()
     _, expected, nodes = search_dense(problem, Deadline.after(None))
-    monkeypatch.setattr(search_module, "WORK_A_CALL", 80**3)  # a node a call
-    monkeypatch.setattr(search_module, "FIRST_CALLS", nodes // 2)
+    limits(work_per_call=80**3, calls_before_forecast=nodes // 2)
     monkeypatch.setattr(search_module, "StrongTree", refuse)
-    monkeypatch.setattr(forecast, "STRONG_SECONDS", 1.0)
+    limits(triangle_seconds=1.0)
     assert search_dense(problem, Deadline.after(None))[1] == expected
-    monkeypatch.setattr(forecast, "STRONG_SECONDS", 0.0)
+    limits(triangle_seconds=0.0)
     with pytest.raises(AssertionError, match="began"):
         search_dense(problem, Deadline.after(None))
 
@@ -265,9 +261,9 @@ def test_the_forecast_of_a_depth_first_search_follows_how_fast_it_rises():
     assert Forecast(100, 0).factor == math.inf
 
 
-def compare_twice(depths, more_depths, monkeypatch):
+def compare_twice(depths, more_depths, limits):
     """Return the answers at the first comparison and after more calls, at no cost of time."""
-    monkeypatch.setattr(forecast, "STRONG_SECONDS", 1e6)
+    limits(triangle_seconds=1e6)
     compared = Forecast(100, len(depths))
     answers = []
     for calls in (depths, more_depths):
@@ -278,11 +274,11 @@ def compare_twice(depths, more_depths, monkeypatch):
     return answers
 
 
-def test_a_depth_first_search_whose_forecast_does_not_fall_is_given_up(monkeypatch):
+def test_a_depth_first_search_whose_forecast_does_not_fall_is_given_up(limits):
     """On QPLIB 5721 (n = 299) the factor was 18.7 and then 19.8, and the search did not end."""
     depths = [53] * 500 + [43] * 500
-    assert compare_twice(depths, [33] * 1000, monkeypatch) == [True, True]
-    assert compare_twice(depths, [35] * 1000, monkeypatch) == [True, False]
+    assert compare_twice(depths, [33] * 1000, limits) == [True, True]
+    assert compare_twice(depths, [35] * 1000, limits) == [True, False]
 
 
 def test_a_large_gap_makes_the_search_with_triangles_slow_in_the_forecast():
@@ -293,15 +289,14 @@ def test_a_large_gap_makes_the_search_with_triangles_slow_in_the_forecast():
     assert small.seconds_by_triangles(0.1) == small.seconds_by_triangles(0.2) > 0.0
 
 
-def test_a_search_from_the_best_state_is_given_up_as_well(monkeypatch):
+def test_a_search_from_the_best_state_is_given_up_as_well(monkeypatch, limits):
     """The gap of the root is small there, and may yet leave many nodes."""
     problem = instances.dense(80, 1, np.random.default_rng(0)).problem()
     states, _, nodes = search_dense(problem, Deadline.after(None))
-    monkeypatch.setattr(search_module, "WORK_A_CALL", 80**3)
-    monkeypatch.setattr(search_module, "FIRST_CALLS", nodes // 2)
+    limits(work_per_call=80**3, calls_before_forecast=nodes // 2)
     monkeypatch.setattr(search_module, "StrongTree", refuse)
     monkeypatch.setattr(search_module, "_ratio", lambda gap, scale: 0.0)
-    monkeypatch.setattr(forecast, "STRONG_SECONDS", 0.0)
+    limits(triangle_seconds=0.0)
     with pytest.raises(AssertionError, match="began"):
         search_dense(problem, Deadline.after(None), start=states)
 

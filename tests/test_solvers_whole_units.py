@@ -176,7 +176,7 @@ def test_a_finite_score_that_forbids_labels_is_no_reason_to_certify():
 
 @pytest.mark.parametrize("solver", ["cp_sat", "cplex", "highs", "pymaxflow", "toulbar2"])
 def test_third_parties_are_held_to_the_last_unit(solver):
-    package = labels.solver_class(solver) if solver == "toulbar2" else solver_class(solver)
+    package = solver_class(solver, "labels" if solver == "toulbar2" else "bits")
     if missing := package.missing_packages():
         pytest.skip(f"needs {missing}")
     random = np.random.default_rng(3)

@@ -1,6 +1,5 @@
 """The script that measures the structure of the code counts a tiny tree as by hand."""
 
-import importlib
 import json
 import subprocess
 from pathlib import Path
@@ -72,9 +71,8 @@ FILES = {
 
 
 @pytest.fixture
-def structure(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("scripts.structure")
+def structure(from_checkout):
+    return from_checkout("scripts.structure")
 
 
 @pytest.fixture

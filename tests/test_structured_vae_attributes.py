@@ -26,21 +26,18 @@ from structured_vae.data import ATTRIBUTES, TYPICAL, Split
 from structured_vae.distributions import Gibbs
 from structured_vae.estimators import ESTIMATORS
 from structured_vae.noise import gumbel_differences
+from structured_vae.objectives import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.objectives.consistency import consistency_loss, one_switched
-from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
-from structured_vae.reproduction.experiments import Experiment
+from structured_vae.reproduction import Experiment
 from structured_vae.runs.assembly import data_of, dataset_of, initialised, training_of
 from structured_vae.schedules import Constant
+from structured_vae.training import drawn_labels
 from structured_vae.training.batches import ImageData, InOrderBatches, batches
-from structured_vae.training.labelled import drawn_labels
+from structured_vae.vaes import attribute_columns, combinations, evaluate_attributes, switched
 from structured_vae.vaes.attributes.appearance import appearance, recognised
-from structured_vae.vaes.attributes.evaluation import (
-    attribute_columns,
-    evaluate_attributes,
-    kl_of_code,
-)
+from structured_vae.vaes.attributes.evaluation import kl_of_code
 from structured_vae.vaes.attributes.recogniser import recogniser
-from structured_vae.vaes.attributes.training import SWITCHED, combinations, switched
+from structured_vae.vaes.attributes.training import SWITCHED
 
 PIXELS = 3 * 64 * 64
 CELEBA = DataConfig(name="celeba", batch_size=8)
@@ -64,8 +61,8 @@ def tiny_faces():
 
 
 @pytest.fixture
-def on_tiny_faces(monkeypatch, tiny_faces):
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_faces)
+def on_tiny_faces(runs_read, tiny_faces):
+    runs_read(tiny_faces)
 
 
 # --- losses of labelled images ------------------------------------------------------------------
@@ -608,10 +605,9 @@ def test_settings_that_do_not_fit_are_refused(settings, message):
         replace(SMALL, **settings)
 
 
-@pytest.mark.usefixtures("on_tiny_faces")
+@pytest.mark.usefixtures("on_tiny_faces", "in_empty_folder")
 @pytest.mark.slow
-def test_an_experiment_with_attributes_is_run_and_reported(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_an_experiment_with_attributes_is_run_and_reported(monkeypatch, capsys):
     plain = Experiment.cells
 
     def small(self, *arguments, **options):

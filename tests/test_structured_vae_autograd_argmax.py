@@ -12,11 +12,11 @@ from structured_vae import (
     Hamming,
     ImplicitMLE,
     ImplicitMLELoss,
-    PerturbedArgmax,
     PerturbedFenchelYoung,
     StructuredHinge,
     StructuredPerceptron,
 )
+from structured_vae.estimators import PerturbedArgmax
 
 
 class NoNeighbours:

@@ -4,15 +4,9 @@ import pytest
 import torch
 from enumeration import seeded
 
-from structured_vae import (
-    ArgmaxLayer,
-    Assignments,
-    LinearChainCRF,
-    Matchings,
-    PairwiseCRF,
-    PairwiseLabels,
-)
+from structured_vae import ArgmaxLayer, Assignments, LinearChainCRF, Matchings, PairwiseCRF
 from structured_vae.errors import ConfigError
+from structured_vae.spaces import PairwiseLabels
 
 LAYER = ArgmaxLayer(seed=None, epsilon=1.0)
 CHAIN = LinearChainCRF(3)

@@ -265,12 +265,14 @@ class Terminal(io.StringIO):
     ("stream", "seconds", "shown"),
     [(Terminal, 1.2, True), (Terminal, 0.0, False), (io.StringIO, 1.2, False)],
 )
-def test_progress_is_for_long_work_on_a_terminal(tmp_path, monkeypatch, stream, seconds, shown):
+def test_progress_is_for_long_work_on_a_terminal(
+    tmp_path, monkeypatch, limits, stream, seconds, shown
+):
     def decode(place):
         time.sleep(seconds)
         return np.full(2, place, np.uint8)
 
-    monkeypatch.setattr(decoded, "TOGETHER", 1)
+    limits(faces_together=1)
     monkeypatch.setattr("sys.stderr", stream())
     images = decoded.decoded(tmp_path / "faces.npy", (2, 2), decode, "faces decoded")
     assert images.tolist() == [[0, 0], [1, 1]]

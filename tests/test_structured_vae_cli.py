@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from few_images import reading
 from rich.console import Console
 from training_hooks import add_to_trainers, at_call
 
@@ -39,12 +40,13 @@ from solvers import (
 from solvers.conversions import Conversion
 from solvers.instances import dense
 from solvers.limits.interrupts import interrupts
-from structured_vae import Run, TrainConfig, evaluate_run
+from structured_vae import TrainConfig, evaluate_run
 from structured_vae.cli import main
 from structured_vae.cli.evaluate import evaluation_table
 from structured_vae.cli.gradients import gradient_table
 from structured_vae.cli.solve.chunks import left_behind, solve_in_chunks
 from structured_vae.cli.solve.command import FileSolver, solution_table
+from structured_vae.runs import Run
 
 COMMANDS = {
     "train": [
@@ -88,18 +90,16 @@ tiny = pytest.mark.usefixtures("on_tiny_images")
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
+def elsewhere(in_empty_folder, set_columns):
     """Commands run in an empty folder, on a terminal that is wide enough for every message."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
+    set_columns(200)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory, tiny_images):
     """Train the small model once."""
     folder = tmp_path_factory.mktemp("trained") / "mine"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
+    with reading(tiny_images):
         main(["train", "--run", str(folder), *SMALL])
     return folder
 
@@ -648,8 +648,8 @@ class EndsLate(solver_class("exhaustive")):
         raise SolveInterrupted(super().solve(problem))
 
 
-def test_a_search_gets_a_while_to_say_what_it_has_after_the_keyboard(monkeypatch):
-    monkeypatch.setattr("structured_vae.cli.solve.chunks.GRACE", 60.0)  # for a busy machine
+def test_a_search_gets_a_while_to_say_what_it_has_after_the_keyboard(monkeypatch, limits):
+    limits(stop_seconds=60.0)
     monkeypatch.setattr("structured_vae.cli.solve.chunks.cpu_count", lambda: 2)  # both at once
     problem = Problem.from_arrays(UNARY, MATRIX)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -808,8 +808,8 @@ def test_solve_writes_a_table(cli):
 
 @pytest.mark.spread(1)
 @pytest.mark.parametrize("terminal", [True, False])
-def test_a_terminal_shows_what_a_search_knows(tmp_path, monkeypatch, terminal):
-    monkeypatch.setattr("structured_vae.cli.solve.live.DELAY", 0.0)
+def test_a_terminal_shows_what_a_search_knows(tmp_path, limits, terminal):
+    limits(progress_delay=0.0)
     problem = dense(250, 1, np.random.default_rng(0)).problem()
     np.savez(
         tmp_path / "one.npz", unary=problem.unary, pairwise=problem.pairwise, edges=problem.edges
@@ -1203,8 +1203,8 @@ def test_tables_fit_80_columns(name):
     assert max(map(len, printed.splitlines())) <= 80
 
 
-def test_the_table_of_solvers_fits_80_columns(cli, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+def test_the_table_of_solvers_fits_80_columns(cli, set_columns):
+    set_columns(80)
     status, printed, _ = cli("solvers")
     assert status == 0
     assert "\N{HORIZONTAL ELLIPSIS}" not in printed

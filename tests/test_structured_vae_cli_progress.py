@@ -23,9 +23,9 @@ from structured_vae.cli.solve.live import Live
     ],
 )
 def test_a_line_names_the_best_value_and_its_bound_and_says_where_there_is_none(
-    monkeypatch, score, bound, expected
+    limits, score, bound, expected
 ):
-    monkeypatch.setattr("structured_vae.cli.solve.live.DELAY", 0.0)
+    limits(progress_delay=0.0)
     conversion = from_qubo({("a", "b"): -1.0, ("a", "a"): 2.0})  # minimised
     terminal = Console(file=StringIO(), force_terminal=True, width=120)
     with Live("problem.qubo", conversion, terminal) as live:

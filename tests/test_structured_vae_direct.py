@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import CategoricalPotentials, Potentials, paper_vae
-from solvers import Gibbs as Solved
+from solvers.gibbs_distribution import Gibbs as Solved
 from structured_vae import (
     RAM,
     ConfigError,
@@ -22,13 +22,12 @@ from structured_vae import (
     Reconstruction,
     ScoreFunction,
     elbo_recipe,
-    paper_recipe,
     perturb_and_map,
 )
 from structured_vae.errors import EstimatorError
-from structured_vae.evaluation.bound import evaluate_bound, summarise
+from structured_vae.evaluation import evaluate_bound
 from structured_vae.noise import gumbel, gumbel_differences
-from structured_vae.objectives.costs import WithKL
+from structured_vae.objectives import WithKL, paper_recipe
 from structured_vae.objectives.recipes import whole_bound
 from structured_vae.schedules import CosineDecay, Ramp
 from structured_vae.spaces import space_of
@@ -801,27 +800,21 @@ def test_bound_averages_over_images_whatever_the_batches():
     assert bound.standard_error == pytest.approx(0, abs=1e-12)
 
 
-def test_summary_of_given_costs():
-    columns = {
-        "reconstruction": [1.0, 2.0, 6.0],
-        "kl": [10.0, 20.0, 30.0],
-        "kl_surrogate": [3.0, 5.0, 1.0],
-    }
-    costs = {name: torch.tensor(column) for name, column in columns.items()}
-    bound = summarise(
-        [{name: column[part] for name, column in costs.items()} for part in (slice(2), slice(2, 3))]
-    )
-    assert bound.to_dict() == pytest.approx(
-        {
-            "reconstruction": 3.0,
-            "kl": 20.0,
-            "kl_surrogate": 3.0,
-            "bound": 23.0,
-            "bound_surrogate": 6.0,
-            "standard_error": np.std([11.0, 22.0, 36.0]) / 3**0.5,
-            "images": 3,
-        }
-    )
+def test_a_bound_is_the_mean_over_images_with_its_standard_error():
+    torch.manual_seed(0)
+    vae = paper_vae("categorical", pixels=5, k=3, hidden=4).double()  # its costs are exact
+    x = torch.rand(3, 5, generator=seeded(), dtype=torch.float64).round()
+    alone = [evaluate_bound(vae, [(image[None],)], Gibbs, seeded()) for image in x]
+    together = evaluate_bound(vae, [(x[:2],), (x[2:],)], Gibbs, seeded())
+    for name in ("reconstruction", "kl", "kl_surrogate", "bound", "bound_surrogate", "minus_log_p"):
+        mean = np.mean([getattr(bound, name) for bound in alone])
+        assert getattr(together, name) == pytest.approx(mean)
+    bounds = [bound.reconstruction + bound.kl for bound in alone]
+    assert [bound.bound for bound in alone] == pytest.approx(bounds)
+    surrogates = [bound.reconstruction + bound.kl_surrogate for bound in alone]
+    assert [bound.bound_surrogate for bound in alone] == pytest.approx(surrogates)
+    assert together.standard_error == pytest.approx(np.std(bounds) / 3**0.5)
+    assert together.standard_error > 0.0
 
 
 def test_evaluation_builds_no_graph_and_changes_no_weight():

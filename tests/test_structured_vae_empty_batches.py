@@ -14,11 +14,9 @@ from structured_vae import (
     PerturbAndMAP,
     SpanningTrees,
 )
-from structured_vae.distributions.autoregressive import Autoregressive
+from structured_vae.distributions import Autoregressive
 from structured_vae.errors import ConfigError
-from structured_vae.estimators import Adaptive
-from structured_vae.estimators.options import EpsilonRule, EstimatorOptions
-from structured_vae.estimators.registry import BUILT_IN, estimator_class
+from structured_vae.estimators import ESTIMATORS, Adaptive, EstimatorOptions, estimator_class
 from structured_vae.spaces import as_space
 
 EDGES = torch.tensor([[0, 1], [1, 2], [2, 3]])
@@ -56,7 +54,7 @@ def of_options(name, h, rule="schedule"):
 
 ESTIMATES = [
     pytest.param(name, kind, id=f"{name}, {kind}")
-    for name in BUILT_IN
+    for name in ESTIMATORS
     for kind, make in POTENTIALS.items()
     if not of_options(name, make()).why_not(make())
 ]
@@ -86,8 +84,7 @@ def test_estimates_of_nothing_have_gradients_and_leave_the_estimator_as_it_was(n
 
 @pytest.mark.parametrize("name", ["direct", "table_direct"])
 def test_an_adaptive_epsilon_learns_nothing_from_no_images(name):
-    rule: EpsilonRule = "adaptive"
-    estimator = of_options(name, POTENTIALS["bits"](), rule)
+    estimator = of_options(name, POTENTIALS["bits"](), "adaptive")
     before = estimator.epsilon.log_epsilon.clone()
     estimator(POTENTIALS["bits"](), cost, seeded())
     assert torch.equal(estimator.epsilon.log_epsilon, before)

@@ -21,7 +21,8 @@ from enumeration import (
     unary_noise,
 )
 
-from models import CategoricalPotentials, Potentials, paper_vae, train_mixed
+from models import CategoricalPotentials, Potentials, paper_vae
+from models.networks import train_mixed
 from solvers import solver_class
 from structured_vae import (
     ARM,
@@ -44,17 +45,21 @@ from structured_vae import (
     KOfN,
     MaximumLikelihood,
     PerturbAndMAP,
-    PerturbedArgmax,
     Reconstruction,
     ScaleFree,
     ScoreFunction,
     StraightThrough,
-    TableDirect,
 )
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators import ESTIMATORS, Adaptive, Scheduled
-from structured_vae.estimators.options import EstimatorOptions
-from structured_vae.objectives.costs import WithKL
+from structured_vae.estimators import (
+    ESTIMATORS,
+    Adaptive,
+    EstimatorOptions,
+    PerturbedArgmax,
+    Scheduled,
+    TableDirect,
+)
+from structured_vae.objectives import WithKL
 
 SIZES = {"independent": 4, "general": 6, "supermodular": 6, "categorical": 10}
 DRAWS = 30_000

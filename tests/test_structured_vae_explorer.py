@@ -14,11 +14,13 @@ import torch
 from own_networks import Scores
 from PIL import Image
 
-from models import AttributeVAE, DiscreteVAE, GaussianVAE, MixtureVAE, Potentials, paper_vae
+from models import AttributeVAE, DiscreteVAE, MixtureVAE, Potentials, paper_vae
 from models.errors import PretrainedError
+from models.vaes import GaussianVAE
 from structured_vae import TrainConfig, load_dataset
 from structured_vae.cli import main
 from structured_vae.errors import DataError, MissingPackageError, RunError
+from structured_vae.explorer import Explored, explore, open_model
 from structured_vae.explorer.drawings import (
     DARK,
     LIGHT,
@@ -28,9 +30,7 @@ from structured_vae.explorer.drawings import (
     image_html,
     strip_html,
 )
-from structured_vae.explorer.explored_model import Explored, open_model
 from structured_vae.explorer.links import query_of, read_query
-from structured_vae.explorer.serve import explore
 from structured_vae.explorer.state_paths import best_path
 from structured_vae.explorer.upload import read_colours, read_upload
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from models import MixtureVAE, paper_vae
 from structured_vae import DataConfig, TrainConfig
-from structured_vae.explorer.explored_model import Explored
+from structured_vae.explorer import Explored
 from structured_vae.explorer.upload import read_upload
 
 

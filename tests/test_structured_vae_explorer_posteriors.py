@@ -9,7 +9,7 @@ import torch
 
 from models import paper_vae
 from structured_vae import TrainConfig
-from structured_vae.explorer.explored_model import Explored
+from structured_vae.explorer import Explored
 
 N = 4
 STATES = np.array(list(product((0, 1), repeat=N)))

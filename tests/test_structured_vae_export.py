@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 import yaml
+from few_images import reading
 
 from models import DiscreteVAE, MixtureVAE, load_pretrained
-from structured_vae import ConfigError, DataConfig, Run, TrainConfig, export_run, load_vae, train
+from structured_vae import ConfigError, DataConfig, TrainConfig, export_run, load_vae, train
 from structured_vae.cli import main
 from structured_vae.errors import RunError
+from structured_vae.runs import Run
 
 CONFIGS = {
     "bits": TrainConfig(n=4, hidden=8, epochs=2, picture_every=0),
@@ -21,8 +23,7 @@ CONFIGS = {
 def finished(tmp_path_factory, tiny_images):
     """A run of each kind."""
     folder = tmp_path_factory.mktemp("finished")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
+    with reading(tiny_images):
         for name, config in CONFIGS.items():
             train(replace(config, data=DataConfig(root="/private/place")), folder / name)
     return folder
@@ -96,8 +97,8 @@ def test_without_an_evaluation_the_card_has_what_training_logged(run, tmp_path):
     assert "Epoch 2 of 2, the last one." in text
 
 
-def test_the_evaluation_of_this_checkpoint_is_on_the_card(run, tmp_path, monkeypatch, tiny_images):
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
+def test_the_evaluation_of_this_checkpoint_is_on_the_card(run, tmp_path, runs_read, tiny_images):
+    runs_read(tiny_images)
     main(["evaluate", str(run), "--samples", "20"])
     found = json.loads((run / "evaluation-test-best.json").read_text())["quantities"]
     export_run(run, tmp_path / "out")
@@ -140,8 +141,8 @@ def test_an_epoch_that_comes_twice_in_the_record_is_named(run, tmp_path):
         export_run(run, tmp_path / "out")
 
 
-def test_the_command_says_what_it_wrote(run, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+def test_the_command_says_what_it_wrote(run, tmp_path, capsys, set_columns):
+    set_columns(200)
     main(["export", str(run), str(tmp_path / "out"), "--checkpoint", "last"])
     out = capsys.readouterr().out
     assert "model.safetensors" in out

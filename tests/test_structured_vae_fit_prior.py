@@ -12,7 +12,7 @@ from structured_vae import TrainConfig, load_vae, train
 from structured_vae.cli import main
 from structured_vae.errors import ConfigError, DivergedError, RunError
 from structured_vae.runs.fit_prior import fit_prior
-from structured_vae.training.prior_fit import fit_to_codes
+from structured_vae.training import fit_to_codes
 
 
 def run_of(tmp_path, data, **options):

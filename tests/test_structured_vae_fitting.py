@@ -18,7 +18,6 @@ from structured_vae import (
     ExponentialDecay,
     ImplicitMLE,
     KOfN,
-    PerturbedArgmax,
     ScoreFunction,
     TrainConfig,
     evaluate_run,
@@ -26,7 +25,7 @@ from structured_vae import (
 )
 from structured_vae.distributions import Gibbs, PerturbAndMAP
 from structured_vae.errors import EstimatorError, RunError
-from structured_vae.estimators import ESTIMATORS
+from structured_vae.estimators import ESTIMATORS, PerturbedArgmax
 from structured_vae.runs.assembly import initialised, training_of
 
 tiny = pytest.mark.usefixtures("on_tiny_images")

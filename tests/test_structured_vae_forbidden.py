@@ -22,7 +22,6 @@ from structured_vae import (
     LinearChainCRF,
     Matchings,
     PairwiseCRF,
-    PairwiseLabels,
     PerturbedFenchelYoung,
     Relative,
     SpanningTrees,
@@ -31,7 +30,7 @@ from structured_vae import (
     grid_paths,
 )
 from structured_vae.errors import StructureError
-from structured_vae.spaces import as_space
+from structured_vae.spaces import PairwiseLabels, as_space
 
 NEVER = -torch.inf
 BITS = torch.tensor(list(itertools.product((0.0, 1.0), repeat=5)), dtype=torch.float64)

@@ -18,9 +18,10 @@ from matplotlib import image
 from torch import nn
 
 from models import DiscreteVAE, Potentials
-from structured_vae import DataConfig, Run, TrainConfig, resume, train
+from structured_vae import DataConfig, TrainConfig, resume, train
 from structured_vae.errors import RunError, SkippedWarning
 from structured_vae.image_grids import save_grid
+from structured_vae.runs import Run
 from structured_vae.training.checkpoints import WholeCheckpoints
 from structured_vae.training.forgiving import forgiving_loggers
 
@@ -126,8 +127,8 @@ def test_a_logger_is_afterwards_as_it_was(tmp_path):
     assert vars(logger) == before
 
 
-def test_a_logger_that_never_ends_does_not_hold_an_interrupted_training(tmp_path, monkeypatch):
-    monkeypatch.setattr("structured_vae.training.forgiving.LAST_SECONDS", 0.05)
+def test_a_logger_that_never_ends_does_not_hold_an_interrupted_training(tmp_path, limits):
+    limits(last_seconds=0.05)
     forever = Event()
 
     class Waiting(DummyLogger):

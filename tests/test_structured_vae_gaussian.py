@@ -9,7 +9,8 @@ import torch
 from quiet_runs import resume, train
 from torch.distributions import Normal, kl_divergence
 
-from models import GaussianVAE, load_pretrained
+from models import load_pretrained
+from models.vaes import GaussianVAE
 from structured_vae import (
     ConfigError,
     DataConfig,
@@ -19,7 +20,7 @@ from structured_vae import (
     load_vae,
 )
 from structured_vae.cli import main
-from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian, gaussian_columns
+from structured_vae.vaes import evaluate_gaussian, gaussian_columns
 
 SMALL = TrainConfig(encoder="gaussian", n=3, hidden=8, epochs=2, picture_every=0)
 tiny = pytest.mark.usefixtures("on_tiny_images")

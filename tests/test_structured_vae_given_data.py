@@ -10,7 +10,6 @@ from PIL import Image
 
 from structured_vae import load_dataset
 from structured_vae.data import binarisation_names, dataset_of_images
-from structured_vae.data.files.npz import read_npz
 from structured_vae.data.splits import SPLITS, drawn_splits, refuse_overlap
 from structured_vae.errors import DataError
 
@@ -307,9 +306,13 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 
 def test_an_archive_that_python_2_wrote_is_read_without_a_warning(tmp_path):
-    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (2L, 3L), }"
+    header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (2L, 2L, 3L), }"
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
-    member = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(range(6))
+    start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
     with zipfile.ZipFile(tmp_path / "old.npz", "w") as archive:
-        archive.writestr("a.npy", member)
-    assert read_npz(tmp_path / "old.npz", ["a"])["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+        for place, split in enumerate(("train", "validation", "test")):
+            archive.writestr(
+                f"{split}_images.npy", start + bytes(range(12 * place, 12 * place + 12))
+            )
+    images = load_dataset(str(tmp_path / "old.npz"), binarisation="none").test.images
+    np.testing.assert_allclose(images, np.arange(24, 36).reshape(2, 6) / 255)

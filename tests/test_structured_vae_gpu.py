@@ -10,12 +10,12 @@ from torch import nn
 
 from models import Potentials, paper_vae
 from models.host_edges import HostEdges
-from models.networks.own_networks import NetworkDecoder
+from models.networks import NetworkDecoder
 from solvers import gibbs
 from solvers.labels import gibbs as labels_gibbs
 from structured_vae import Gibbs, TrainConfig, evaluate_run, resume, train
 from structured_vae.estimators import ScoreFunction
-from structured_vae.evaluation.gradients import gradient_variance
+from structured_vae.evaluation import gradient_variance
 from structured_vae.spaces import space_of
 from structured_vae.training.base import Training
 

@@ -27,15 +27,13 @@ from structured_vae import (
     Exact,
     GumbelSoftmax,
     ScoreFunction,
-    TableDirect,
     TrainConfig,
     gradient_report,
 )
 from structured_vae.cli import main
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators import ESTIMATORS
-from structured_vae.estimators.options import EstimatorOptions
-from structured_vae.evaluation.gradients import GradientReport
+from structured_vae.estimators import ESTIMATORS, EstimatorOptions, TableDirect
+from structured_vae.evaluation import GradientReport
 from structured_vae.runs.gradients import (
     SETTINGS,
     bias_and_deviation,
@@ -170,10 +168,10 @@ def test_the_time_of_a_report_is_that_of_a_draw_for_an_image(monkeypatch):
     assert report.microseconds == pytest.approx(1e6 / (20 * 5))
 
 
-def test_a_report_does_not_depend_on_its_chunks(monkeypatch):
+def test_a_report_does_not_depend_on_its_chunks(limits):
     vae, x = tiny_vae("independent"), pictures()
     whole = gradient_report(vae, x, {"exact": Exact(), "arm": ARM()}, 50, seeded())
-    monkeypatch.setattr(sys.modules["structured_vae.evaluation.gradients"], "ROWS", 7)
+    limits(gradient_rows=7)
     parts = gradient_report(vae, x, {"exact": Exact()}, 50, seeded())
     assert parts["exact"].norm == pytest.approx(whole["exact"].norm)
     assert parts["exact"].variance == pytest.approx(0, abs=1e-20)
@@ -202,8 +200,8 @@ def call(*arguments):
 @pytest.mark.spread(1)
 @tiny
 @pytest.mark.parametrize("encoder", ["categorical", "independent", "general"])
-def test_gradients_writes_a_picture_and_its_record(tmp_path, capsys, encoder, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
+def test_gradients_writes_a_picture_and_its_record(tmp_path, capsys, encoder, set_columns):
+    set_columns(200)
     run = tmp_path / "run"
     train(CATEGORIES if encoder == "categorical" else replace(SMALL, encoder=encoder), run)
     capsys.readouterr()

@@ -1,5 +1,6 @@
 """Files that want more than to be read: none runs code, none takes memory, each gets a short error."""
 
+import contextlib
 import json
 import shutil
 import sys
@@ -8,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from structured_vae import ConfigError, Run, TrainConfig, evaluate_run, load_vae, resume
+from structured_vae import ConfigError, TrainConfig, evaluate_run, load_vae, resume
 from structured_vae.cli import main
 from structured_vae.errors import StructuredVAEError
-from structured_vae.explorer.explored_model import open_model
-from structured_vae.runs.export import exported_training
+from structured_vae.explorer import open_model
+from structured_vae.runs import Run, exported_training
 
 OLDER = Path(__file__).parent / "older"
 KEYS = {
@@ -51,8 +52,8 @@ def planted(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "planted.py").write_text(f"open({str(trace)!r}, 'w').close()\nclass Planted: pass\n")
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.chdir(folder)
-    yield trace
+    with contextlib.chdir(folder):
+        yield trace
     sys.modules.pop("planted", None)
 
 

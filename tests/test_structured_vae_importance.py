@@ -7,13 +7,12 @@ import pytest
 import torch
 from enumeration import LEVEL, all_bits, log_prior, seeded
 
-from models import DiscreteVAE, GaussianVAE, paper_vae
+from models import DiscreteVAE, paper_vae
+from models.vaes import GaussianVAE
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP, evaluate
 from structured_vae.distributions import Autoregressive
-from structured_vae.evaluation import importance
 from structured_vae.evaluation.importance import ImportanceBounds, draws_at_once
-from structured_vae.vaes.discrete import evaluation as of_discrete
-from structured_vae.vaes.gaussian.evaluation import evaluate_gaussian
+from structured_vae.vaes import evaluate_gaussian
 
 
 def vae_of(encoder="general", n=3, prior="uniform"):
@@ -65,10 +64,10 @@ def test_bounds_of_a_stream_are_those_of_all_weights_however_it_is_cut(cuts):
     ("encoder", "prior"), [("general", "uniform"), ("independent", "gibbs"), ("general", "linear")]
 )
 def test_bounds_are_those_of_enumeration_and_fall_with_the_number_of_samples(
-    encoder, prior, enumerated, monkeypatch
+    encoder, prior, enumerated, limits
 ):
     if not enumerated:
-        monkeypatch.setattr(of_discrete, "ENUMERATED_BITS", 2)
+        limits(enumerated_bits=2)
     vae = vae_of(encoder, prior=prior)
     x = image()
     copies = 3000
@@ -96,9 +95,9 @@ def test_bounds_are_those_of_enumeration_and_fall_with_the_number_of_samples(
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("enumerated", [True, False])
-def test_an_autoregressive_posterior_has_bounds(enumerated, monkeypatch):
+def test_an_autoregressive_posterior_has_bounds(enumerated, limits):
     if not enumerated:
-        monkeypatch.setattr(of_discrete, "ENUMERATED_BITS", 2)
+        limits(enumerated_bits=2)
     vae = vae_of()
     x = image()
     batches = [(x.repeat(3000, 1),)]
@@ -113,8 +112,8 @@ def test_an_autoregressive_posterior_has_bounds(enumerated, monkeypatch):
     assert abs(1.1 * bound.value - expected) > LEVEL * bound.standard_error
 
 
-def test_more_samples_than_others_take_are_drawn_where_a_bound_needs_them(monkeypatch):
-    monkeypatch.setattr(of_discrete, "ENUMERATED_BITS", 2)
+def test_more_samples_than_others_take_are_drawn_where_a_bound_needs_them(limits):
+    limits(enumerated_bits=2)
     quantities = evaluate(
         vae_of(), [(image(),)], Gibbs, seeded(), samples=5, importance=[1, 20]
     ).quantities
@@ -138,9 +137,8 @@ class Counting(torch.nn.Linear):
 
 
 @pytest.mark.parametrize("posterior", [Gibbs, PerturbAndMAP])
-def test_states_are_decoded_in_chunks_of_bounded_size(posterior, monkeypatch):
-    monkeypatch.setattr(of_discrete, "ENUMERATED_BITS", 2)
-    monkeypatch.setattr(importance, "DECODED_TOGETHER", 200)
+def test_states_are_decoded_in_chunks_of_bounded_size(posterior, limits):
+    limits(enumerated_bits=2, weighted_together=200)
     vae = paper_vae("general", pixels=9, n=4, hidden=6)
     network = Counting()
     vae = DiscreteVAE(vae.encoder, network, pixels=9)

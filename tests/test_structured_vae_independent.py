@@ -115,9 +115,9 @@ def test_numpy_finds_what_evaluate_finds(tmp_path, kind, tiny_images):
     check(tmp_path / "run", tmp_path / "exported", test.images, test.labels)
 
 
-def test_numpy_finds_what_evaluate_finds_of_faces(tmp_path, monkeypatch):
+def test_numpy_finds_what_evaluate_finds_of_faces(tmp_path, runs_read):
     tiny_faces = few_faces()
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_faces)
+    runs_read(tiny_faces)
     config = TrainConfig.from_dict(
         {"model": "attributes", "encoder": "general", "labels": 4, "channels": 1, "epochs": 2, "picture_every": 0,
          "label_weight": 1.0, "data": {"name": "celeba", "batch_size": 8}, "logger": "none"}

@@ -12,7 +12,6 @@ from models import paper_vae
 from structured_vae import (
     ArgmaxLayer,
     Assignments,
-    Categories,
     Knapsack,
     KOfN,
     LinearChainCRF,
@@ -23,6 +22,7 @@ from structured_vae import (
 )
 from structured_vae.errors import StructureError
 from structured_vae.inference import ArgmaxInference, ChainInference, VAEInference
+from structured_vae.spaces import Categories
 
 EDGES = [[0, 1], [1, 2], [0, 3]]
 RING = [[0, 1], [1, 2], [2, 3], [3, 0]]

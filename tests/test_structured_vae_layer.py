@@ -1,7 +1,6 @@
 """An argmax as a layer: its values by enumeration, its gradients by their definitions."""
 
 import copy
-import importlib.util
 import pickle
 from functools import partial
 
@@ -687,8 +686,8 @@ def test_what_names_no_solver_is_refused_before_there_are_scores(solver):
         plain(solver)
 
 
-def test_a_solver_whose_package_is_missing_is_refused_before_there_are_scores(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None)
+def test_a_solver_whose_package_is_missing_is_refused_before_there_are_scores(hide_packages):
+    hide_packages()
     with pytest.raises(SolverUnavailableError, match="pip install"):
         plain("cplex")
 

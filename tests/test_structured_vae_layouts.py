@@ -10,8 +10,6 @@ from structured_vae import (
     Arborescences,
     ArgmaxLayer,
     Assignments,
-    Bits,
-    Categories,
     DirectLoss,
     Gibbs,
     GibbsLikelihood,
@@ -22,7 +20,6 @@ from structured_vae import (
     LinearChainCRF,
     Matchings,
     PairwiseCRF,
-    PairwiseLabels,
     Paths,
     PerturbAndMAP,
     PerturbedFenchelYoung,
@@ -34,7 +31,7 @@ from structured_vae import (
     routing_weights,
 )
 from structured_vae.errors import StructuredVAEError
-from structured_vae.spaces import as_space
+from structured_vae.spaces import Bits, Categories, PairwiseLabels, as_space
 
 OURS = (ModelsError, SolverError, StructuredVAEError)
 DENSE = torch.tensor([[0.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0]])

@@ -90,15 +90,15 @@ def assert_same_fit(model, other):
     np.testing.assert_allclose(model._weights.vector(), other._weights.vector(), atol=1e-5)
 
 
-def test_chains_in_several_batches_have_the_sums_of_one(monkeypatch):
+def test_chains_in_several_batches_have_the_sums_of_one(limits):
     whole = ChainCRF(tol=1e-12).fit(*chains())
-    monkeypatch.setattr("structured_vae.learn.sums.TOKENS", 4)
+    limits(tokens_together=4)
     assert_same_fit(ChainCRF(tol=1e-12).fit(*chains()), whole)
 
 
-def test_graphs_in_several_batches_have_the_sums_of_one(monkeypatch):
+def test_graphs_in_several_batches_have_the_sums_of_one(limits):
     whole = GraphCRF(tol=1e-12).fit(*graphs())
-    monkeypatch.setattr("structured_vae.learn.sums.BATCH", 1)
+    limits(graphs_together=1)
     assert_same_fit(GraphCRF(tol=1e-12).fit(*graphs()), whole)
 
 

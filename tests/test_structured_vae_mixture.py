@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from few_images import reading
 from matplotlib import image
 from quiet_runs import resume, train
 from run_metrics import rows_but_times
@@ -22,11 +23,11 @@ from structured_vae.cli import main
 from structured_vae.data import Split
 from structured_vae.estimators import ESTIMATORS
 from structured_vae.noise import gumbel
-from structured_vae.objectives.label_losses import ArgmaxLoss, RelaxedLoss, exact_loss
+from structured_vae.objectives import ArgmaxLoss, RelaxedLoss, exact_loss
 from structured_vae.runs.assembly import training_of
+from structured_vae.training import balanced_labels
 from structured_vae.training.batches import ImageData
-from structured_vae.training.labelled import balanced_labels
-from structured_vae.vaes.mixture.evaluation import evaluate_mixture, mixture_columns
+from structured_vae.vaes import evaluate_mixture, mixture_columns
 
 SMALL = TrainConfig(model="mixture", labels=20, epochs=2, picture_every=0)
 tiny = pytest.mark.usefixtures("on_tiny_images")
@@ -36,8 +37,7 @@ tiny = pytest.mark.usefixtures("on_tiny_images")
 def finished(tmp_path_factory, tiny_images):
     """Train the small mixture once, for all tests that only read the run."""
     folder = tmp_path_factory.mktemp("finished") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
+    with reading(tiny_images):
         train(SMALL, folder)
     return folder
 
@@ -424,10 +424,10 @@ def test_impossible_labels_are_refused_before_there_is_a_folder(tmp_path):
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
-def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, monkeypatch, tiny_images, split):
+def test_a_class_that_the_model_does_not_have_is_refused(tmp_path, runs_read, tiny_images, split):
     images = getattr(tiny_images, split)
     other = replace(tiny_images, **{split: replace(images, labels=images.labels + 1)})
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: other)
+    runs_read(other)
     with pytest.raises(
         ConfigError, match=f"a {split} image has the class 10, and the model has 0 to 9"
     ):
@@ -465,15 +465,12 @@ def test_every_estimator_of_categories_trains_a_mixture(tmp_path, estimator):
 @tiny
 @pytest.mark.parametrize("binarisation", ["threshold", "dynamic"])
 def test_a_resumed_run_equals_an_uninterrupted_one(
-    tmp_path, monkeypatch, tiny_images, finished, binarisation
+    tmp_path, runs_read, tiny_images, finished, binarisation
 ):
     whole = finished
     if binarisation == "dynamic":
         train_ = replace(tiny_images.train, grey=0.2 + 0.6 * tiny_images.train.images)
-        monkeypatch.setattr(
-            "structured_vae.runs.assembly.load_dataset",
-            lambda *_: replace(tiny_images, train=train_),
-        )
+        runs_read(replace(tiny_images, train=train_))
     config = replace(SMALL, data=DataConfig(binarisation=binarisation))
     if binarisation == "dynamic":
         whole = tmp_path / "whole"
@@ -557,8 +554,8 @@ def test_without_labels_there_is_no_accuracy_and_the_bound_decides(tmp_path):
 
 
 @tiny
-def test_the_command_trains_evaluates_and_draws_classes_by_styles(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("in_empty_folder")
+def test_the_command_trains_evaluates_and_draws_classes_by_styles(tmp_path, capsys):
     main(["train", "--model", "mixture", "--labels", "100", "--epochs", "1", "--run", "mine"])
     main(["evaluate", "mine", "--samples", "2"])
     printed = capsys.readouterr().out

@@ -1,5 +1,4 @@
 import hashlib
-import importlib.util
 
 import numpy as np
 import pytest
@@ -142,9 +141,9 @@ def test_a_mat_file_that_cannot_be_read_is_named(root, content):
         read_omniglot(root)
 
 
-def test_scipy_is_asked_for_where_it_is_missing(root, monkeypatch):
+def test_scipy_is_asked_for_where_it_is_missing(root, hide_packages):
     (root / "omniglot" / "chardata.mat").write_bytes(b"")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    hide_packages()
     with pytest.raises(
         DataError, match=r"chardata\.mat needs scipy: pip install 'structured-vae\[omniglot\]'$"
     ):

@@ -1,5 +1,6 @@
 """Networks, images, estimators, callbacks and loggers of one's own, through training and what follows."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -24,7 +25,6 @@ from structured_vae import (
     ConfigError,
     DataConfig,
     Direct,
-    Run,
     ScoreFunction,
     TrainConfig,
     elbo_recipe,
@@ -36,7 +36,8 @@ from structured_vae import (
 )
 from structured_vae.data import dataset_of_images, load_dataset
 from structured_vae.errors import DataError, EstimatorError, MissingPackageError, RunError
-from structured_vae.explorer.explored_model import open_model
+from structured_vae.explorer import open_model
+from structured_vae.runs import Run
 from structured_vae.runs.custom_objects import configured, custom_images
 from structured_vae.runs.gradients import gradient_figure
 from structured_vae.runs.trainer.loggers import Tracked, ended
@@ -285,13 +286,12 @@ def test_what_lightning_cannot_call_is_refused_before_there_is_a_folder(tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_a_file_of_other_images_is_refused_when_a_run_goes_on(tmp_path, arrays, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_file_of_other_images_is_refused_when_a_run_goes_on(tmp_path, arrays, in_empty_folder):
     grey = {f"{name}_images": (255 * images).astype(np.uint8) for name, images in arrays.items()}
     np.savez("own.npz", **grey)
     run = train(folder=tmp_path / "run", n=3, hidden=5, data="own.npz", **SMALL)
-    monkeypatch.chdir("/")
-    assert resume(run, epochs=3, logger="csv", progress=False).recorded_epochs() == 3
+    with contextlib.chdir("/"):
+        assert resume(run, epochs=3, logger="csv", progress=False).recorded_epochs() == 3
     np.savez(tmp_path / "own.npz", **{name: 255 - images for name, images in grey.items()})
     with pytest.raises(DataError, match="are not those that the run was trained on"):
         resume(run, epochs=4, progress=False)
@@ -491,9 +491,8 @@ ignored = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::Reso
 
 @ignored
 @pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")
-def test_mlflow_has_one_run_however_often_a_training_goes_on(tmp_path, arrays, monkeypatch):
+def test_mlflow_has_one_run_however_often_a_training_goes_on(tmp_path, arrays, in_empty_folder):
     tracking = pytest.importorskip("mlflow.tracking")
-    monkeypatch.chdir(tmp_path)
     run = train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, logger="mlflow", **SMALL)
     resume(run.folder, epochs=3, data=arrays, progress=False)
     client = tracking.MlflowClient(f"sqlite:///{run.folder}/mlflow.db")
@@ -508,11 +507,17 @@ def test_mlflow_has_one_run_however_often_a_training_goes_on(tmp_path, arrays, m
     assert {path.name for path in tmp_path.iterdir()} == {"run"}
 
 
-@ignored
-def test_weights_and_biases_have_a_run_for_each_training(tmp_path, arrays, monkeypatch):
-    wandb = pytest.importorskip("wandb")
+@pytest.fixture
+def wandb(monkeypatch):
+    """Weights & Biases, which writes files and sends nothing."""
+    package = pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
+    return package
+
+
+@ignored
+def test_weights_and_biases_have_a_run_for_each_training(tmp_path, arrays, wandb):
     runs = [
         train(folder=tmp_path / name, n=3, hidden=5, data=arrays, logger="wandb", **SMALL)
         for name in ("one", "other")
@@ -528,10 +533,7 @@ def test_weights_and_biases_have_a_run_for_each_training(tmp_path, arrays, monke
 
 
 @ignored
-def test_a_run_of_the_callers_at_weights_and_biases_stays_open(tmp_path, arrays, monkeypatch):
-    wandb = pytest.importorskip("wandb")
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("WANDB_SILENT", "true")
+def test_a_run_of_the_callers_at_weights_and_biases_stays_open(tmp_path, arrays, wandb):
     with wandb.init(dir=tmp_path, project="mine") as mine:
         with pytest.warns(UserWarning, match="There is a wandb run already in progress"):
             train(folder=tmp_path / "run", n=3, hidden=5, data=arrays, logger="wandb", **SMALL)

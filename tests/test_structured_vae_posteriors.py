@@ -12,6 +12,8 @@ from enumeration import LEVEL, away, latent, leaves_of, pair_statistics, seeded
 import solvers
 from models import CategoricalPotentials, Potentials
 from solvers import UnsupportedProblemError
+from solvers.gibbs_distribution import Completions
+from solvers.gibbs_distribution import Gibbs as SumsOfBits
 from structured_vae import ConfigError, Gibbs, PerturbAndMAP
 from structured_vae.distributions import histogram_kl
 from structured_vae.spaces.sums.table_sums import TableSums
@@ -261,12 +263,10 @@ def test_one_backward_pass_serves_the_kl_and_the_conditionals_of_completions(mon
         return torch.autograd.grad(value, leaves_of(h))
 
     calls = []
-    derive = solvers.Completions.derivative
+    derive = Completions.derivative
+    monkeypatch.setattr(Completions, "derivative", lambda *given: calls.append(0) or derive(*given))
     monkeypatch.setattr(
-        solvers.Completions, "derivative", lambda *given: calls.append(0) or derive(*given)
-    )
-    monkeypatch.setattr(
-        solvers.Gibbs,
+        SumsOfBits,
         "covariance_product",
         lambda *given: pytest.fail("another pass over the states"),
     )

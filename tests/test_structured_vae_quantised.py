@@ -8,8 +8,9 @@ import pytest
 import torch
 from quiet_runs import resume, train
 
-from models import QuantisedVAE, load_pretrained, quantised_vae
+from models import load_pretrained, quantised_vae
 from models.likelihoods import DiscretisedGaussianLikelihood
+from models.vaes import QuantisedVAE
 from structured_vae import (
     ConfigError,
     DataConfig,
@@ -19,10 +20,10 @@ from structured_vae import (
     load_vae,
 )
 from structured_vae.errors import RunError
-from structured_vae.explorer.explored_model import open_model
+from structured_vae.explorer import open_model
 from structured_vae.runs.assembly import training_of
 from structured_vae.runs.fit_prior import fit_prior
-from structured_vae.vaes.quantised.evaluation import evaluate_quantised
+from structured_vae.vaes import evaluate_quantised
 
 SMALL = TrainConfig(model="quantised", n=4, hidden=8, epochs=2, picture_every=0)
 SIZES = {

@@ -12,15 +12,16 @@ import torch
 
 from models import AttributeVAE, load_pretrained, paper_vae
 from models.errors import SettingError
-from models.networks.encoders.registry import BIT_ENCODERS, ENCODERS
+from models.networks import BIT_ENCODERS, ENCODERS
 from models.spaces import named_space
 from models.states import all_states
-from structured_vae import ConfigError, DataConfig, Run, TrainConfig, export_run, train
+from structured_vae import ConfigError, DataConfig, TrainConfig, export_run, train
 from structured_vae.cli import main
 from structured_vae.data import dataset_names, load_dataset
 from structured_vae.distributions import POSTERIORS
 from structured_vae.errors import DataError, EstimatorError
 from structured_vae.estimators import ESTIMATORS
+from structured_vae.runs import Run
 from structured_vae.runs.assembly import initialised, training_of
 from structured_vae.spaces import SPACES
 

@@ -20,24 +20,34 @@ from training_hooks import add_to_trainers, at_call
 from structured_vae import ConfigError, TrainConfig, train
 from structured_vae.cli import main
 from structured_vae.errors import RunError
-from structured_vae.evaluation.gradients import GradientReport
-from structured_vae.reproduction import experiments
+from structured_vae.evaluation import GradientReport
+from structured_vae.reproduction import (
+    Cell,
+    Experiment,
+    Outcome,
+    Places,
+    Record,
+    experiment_names,
+    experiments,
+    read_record,
+    run_cells,
+    status,
+    write_report,
+)
 from structured_vae.reproduction.curves import curves
-from structured_vae.reproduction.experiments import Cell, Experiment, experiment_names
-from structured_vae.reproduction.plan import finished, status
+from structured_vae.reproduction.plan import finished
 from structured_vae.reproduction.quantities import differ, shown
-from structured_vae.reproduction.records import Places, Record, read_record, record_of_run
-from structured_vae.reproduction.report import VIEWS, write_report
-from structured_vae.reproduction.runner import Outcome, run_cells
+from structured_vae.reproduction.records import record_of_run
+from structured_vae.reproduction.report import VIEWS
 from structured_vae.reproduction.verdict import attributes_verdict, gradients_verdict, verdict
 
 tiny = pytest.mark.usefixtures("on_small_images")
 
 
 @pytest.fixture
-def on_small_images(monkeypatch):
+def on_small_images(runs_read):
     """Cells train on few images of sixteen pixels: no test here looks at what they learn."""
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", few_images)
+    runs_read(few_images)
 
 
 TINY = """
@@ -52,13 +62,12 @@ cells:
 
 
 @pytest.fixture
-def two_cells(tmp_path, monkeypatch):
+def two_cells(in_empty_folder, monkeypatch):
     """An experiment of two small cells, called tiny, and an empty folder to work in."""
-    cells = tmp_path / "cells"
+    cells = in_empty_folder / "cells"
     cells.mkdir()
     (cells / "tiny.yaml").write_text(TINY)
     monkeypatch.setattr(experiments, "CELLS", cells)
-    monkeypatch.chdir(tmp_path)
     return Experiment.named("tiny")
 
 
@@ -650,8 +659,8 @@ def table_of(page):
 
 
 @pytest.mark.usefixtures("empty_figures")
-def test_a_report_prints_its_verdict_and_whole_names(two_cells, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "30")
+def test_a_report_prints_its_verdict_and_whole_names(two_cells, set_columns, capsys):
+    set_columns(30)
     places = Places(Path("results"), Path("runs"))
     for cell in two_cells.cells():
         record_with(bound=1234.56789).write(places.record(cell))
@@ -905,7 +914,7 @@ def test_the_papers_bounds_of_coupled_bits_are_not_called_bounds(two_cells):
 
 
 @tiny
-def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, monkeypatch, capsys):
+def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, set_columns, capsys):
     assert command("reproduce", "tiny", "--only", "general") == 0
     record = Path("results/tiny/general-seed0.json")
     values = json.loads(record.read_text())
@@ -925,7 +934,7 @@ def test_a_record_of_other_settings_is_not_taken_for_the_cell(two_cells, monkeyp
     said = " ".join(capsys.readouterr().err.split())
     assert "is of other settings (hidden, data.batch_size): choose its own, delete it" in said
     assert record.read_bytes() == before
-    monkeypatch.setenv("COLUMNS", "200")
+    set_columns(200)
     assert command("reproduce", "tiny", "--only", "general", "--dry_run") == 0
     assert "with other hidden, data.batch_size" in capsys.readouterr().out
 

@@ -20,7 +20,6 @@ from PIL import Image, ImageFilter
 from structured_vae import (
     ConfigError,
     DataConfig,
-    Run,
     TrainConfig,
     evaluate_run,
     export_run,
@@ -31,6 +30,7 @@ from structured_vae import (
 from structured_vae.cli import main
 from structured_vae.errors import RunError
 from structured_vae.explorer.upload import read_colours, read_upload
+from structured_vae.runs import Run
 from structured_vae.runs.folder.lock import locked
 from structured_vae.runs.trainer.processes import BY_HAND, NODE_COUNTS, check_nodes
 
@@ -246,7 +246,7 @@ def test_a_small_file_may_be_a_link(run, tmp_path):
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P", "1"])
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
-def test_a_large_upload_looks_as_it_would_unreduced(monkeypatch, mode, kind):
+def test_a_large_upload_looks_as_it_would_unreduced(limits, mode, kind):
     if kind == "JPEG" and mode != "RGB":
         pytest.skip("JPEG has no transparency and no palette")
     noise = Image.effect_noise((500, 300), 90).filter(ImageFilter.GaussianBlur(20))
@@ -258,7 +258,7 @@ def test_a_large_upload_looks_as_it_would_unreduced(monkeypatch, mode, kind):
         lambda: read_upload(file.getvalue(), (6, 6), "none"),
     ]
     reduced = [call() for call in read]
-    monkeypatch.setattr("structured_vae.explorer.upload.FINER", 10_000)
+    limits(finer_pixels=10_000)
     for small, plain in zip(reduced, (call() for call in read), strict=True):
         assert np.abs(small - plain).max() < 0.05
 

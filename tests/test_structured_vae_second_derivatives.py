@@ -16,15 +16,14 @@ from structured_vae import (
     KOfN,
     LinearChainCRF,
     PairwiseCRF,
-    PairwiseLabels,
     PerturbedFenchelYoung,
     SpanningTrees,
     StructuredHinge,
     routing_weights,
 )
 from structured_vae.errors import EstimatorError
-from structured_vae.estimators.options import EstimatorOptions
-from structured_vae.estimators.registry import estimator_class
+from structured_vae.estimators import EstimatorOptions, estimator_class
+from structured_vae.spaces import PairwiseLabels
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # torch's
 

@@ -12,7 +12,6 @@ from solvers.constraints import at_most, cardinality, implies, linear, one_of
 from structured_vae import (
     ArgmaxLayer,
     Assignments,
-    ConstrainedBits,
     DirectLoss,
     GibbsLikelihood,
     Hamming,
@@ -27,6 +26,7 @@ from structured_vae import (
 )
 from structured_vae.errors import ConfigError, StructuredVAEError, StructureError
 from structured_vae.inference import ArgmaxInference, ChainInference, VAEInference
+from structured_vae.spaces import ConstrainedBits
 
 
 def segmentations(n, k, longest):

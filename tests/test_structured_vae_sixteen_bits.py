@@ -19,12 +19,12 @@ from structured_vae import (
     KOfN,
     LinearChainCRF,
     PairwiseCRF,
-    PairwiseLabels,
     PerturbedFenchelYoung,
     Relative,
     StructuredHinge,
     StructuredPerceptron,
 )
+from structured_vae.spaces import PairwiseLabels
 
 HALVES = [torch.float16, torch.bfloat16]
 every_half = pytest.mark.parametrize("dtype", HALVES)

@@ -23,7 +23,7 @@ from structured_vae import (
 )
 from structured_vae.cli import main
 from structured_vae.errors import RunError
-from structured_vae.explorer.explored_model import Explored, open_model
+from structured_vae.explorer import Explored, open_model
 from structured_vae.spaces import SPACES, Assignments
 
 tiny = pytest.mark.usefixtures("on_tiny_images")

@@ -16,8 +16,6 @@ from solvers.constraints import cardinality
 from structured_vae import (
     RAM,
     Assignments,
-    Bits,
-    Categories,
     ConfigError,
     Constant,
     CostOfBits,
@@ -30,20 +28,21 @@ from structured_vae import (
     Matchings,
     Paths,
     PerturbAndMAP,
+    Reconstruction,
     ScoreFunction,
     SpanningTrees,
     StateSpace,
-    TableDirect,
     TrainConfig,
     elbo_recipe,
     evaluate,
-    paper_recipe,
 )
 from structured_vae.errors import EstimatorError, StructureError
-from structured_vae.estimators.registry import ESTIMATORS
-from structured_vae.explorer.explored_model import Explored
-from structured_vae.objectives.costs import Reconstruction
+from structured_vae.estimators import ESTIMATORS, TableDirect
+from structured_vae.explorer import Explored
+from structured_vae.objectives import paper_recipe
 from structured_vae.spaces import (
+    Bits,
+    Categories,
     ConstrainedBits,
     PairwiseLabels,
     SecondOrderChains,

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from few_images import reading
 from matplotlib import image
 from quiet_runs import resume, train
 from run_metrics import rows_but_times
@@ -29,7 +30,6 @@ from structured_vae import (
     ConfigError,
     Constant,
     ExponentialDecay,
-    Run,
     TrainConfig,
     evaluate_run,
     load_vae,
@@ -41,7 +41,8 @@ from structured_vae.environment import environment
 from structured_vae.errors import DataNotFoundError, DivergedError, RunError, SkippedWarning
 from structured_vae.image_grids import grid, save_grid
 from structured_vae.noise import gumbel_differences
-from structured_vae.objectives.recipes import RECIPES
+from structured_vae.objectives import RECIPES
+from structured_vae.runs import Run
 from structured_vae.schedules import Ramp
 from structured_vae.seeds import Stream, generator
 from structured_vae.training.batches import ImageData, InOrderBatches, ShuffledBatches, batches
@@ -122,8 +123,7 @@ def whole(tmp_path_factory, tiny_images):
         key = repr(config)
         if key not in folders:
             folders[key] = tmp_path_factory.mktemp("whole") / "run"
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: tiny_images)
+            with reading(tiny_images):
                 train(config, folders[key])
         return folders[key]
 
@@ -510,10 +510,8 @@ def test_resume_refuses_impossible_epochs(run):
 
 
 @tiny
-def test_last_checkpoint_is_the_last_epoch_even_when_it_is_worse(
-    tmp_path, monkeypatch, tiny_images
-):
-    make_validation_hard(monkeypatch, tiny_images)
+def test_last_checkpoint_is_the_last_epoch_even_when_it_is_worse(tmp_path, runs_read, tiny_images):
+    make_validation_hard(runs_read, tiny_images)
     train(SMALL, tmp_path / "run")
     bounds = [row["validation/bound_surrogate"] for row in rows_but_times(tmp_path / "run")]
     assert bounds[0] < bounds[1] < bounds[2], "the last epoch is to be the worst here"
@@ -525,8 +523,8 @@ def test_last_checkpoint_is_the_last_epoch_even_when_it_is_worse(
 
 @pytest.mark.slow
 @tiny
-def test_a_run_that_gets_worse_is_resumed_as_well(tmp_path, monkeypatch, tiny_images):
-    make_validation_hard(monkeypatch, tiny_images)
+def test_a_run_that_gets_worse_is_resumed_as_well(tmp_path, runs_read, tiny_images):
+    make_validation_hard(runs_read, tiny_images)
     train(replace(SMALL, epochs=4), tmp_path / "whole")
     train(replace(SMALL, epochs=2), tmp_path / "parts")
     for epochs in (3, 4):
@@ -539,23 +537,23 @@ def test_a_run_that_gets_worse_is_resumed_as_well(tmp_path, monkeypatch, tiny_im
 @tiny
 @pytest.mark.parametrize("moved", [False, True], ids=["in place", "moved"])
 def test_the_best_epoch_stays_the_best_when_later_ones_are_worse(
-    tmp_path, monkeypatch, tiny_images, moved
+    tmp_path, runs_read, tiny_images, moved
 ):
     folder = tmp_path / "run"
     train(replace(SMALL, epochs=2), folder)
     if moved:
         folder = folder.rename(tmp_path / "moved")
-    make_validation_hard(monkeypatch, tiny_images)
+    make_validation_hard(runs_read, tiny_images)
     resume(folder, epochs=3)
     assert checkpoint(folder, "best")["epoch"] == 1
     assert not moved or not (tmp_path / "run").exists()
 
 
-def make_validation_hard(monkeypatch, images):
+def make_validation_hard(runs_read, images):
     """From now on the validation images are negatives: the better the model, the worse it explains them."""
     negatives = Split(1 - images.validation.images, images.validation.labels)
     hard = replace(images, validation=negatives)
-    monkeypatch.setattr("structured_vae.runs.assembly.load_dataset", lambda *_: hard)
+    runs_read(hard)
 
 
 # --- killing ------------------------------------------------------------------------------------
@@ -881,8 +879,8 @@ def test_every_row_adds_up(whole):
 
 
 @tiny
-def test_metrics_are_those_of_the_checkpoints(tmp_path, monkeypatch, tiny_images):
-    make_validation_hard(monkeypatch, tiny_images)  # so that the first epoch is the best
+def test_metrics_are_those_of_the_checkpoints(tmp_path, runs_read, tiny_images):
+    make_validation_hard(runs_read, tiny_images)  # so that the first epoch is the best
     train(replace(SMALL, encoder="independent"), tmp_path / "run")
     rows = rows_but_times(tmp_path / "run")
     for which, row in (("best", rows[0]), ("last", rows[-1])):
@@ -995,9 +993,9 @@ def test_a_run_without_its_last_checkpoint_is_not_begun_anew(run, whole):
 
 @tiny
 def test_a_run_goes_on_from_its_best_epoch_in_place_of_a_damaged_last_one(
-    tmp_path, monkeypatch, tiny_images
+    tmp_path, runs_read, tiny_images
 ):
-    make_validation_hard(monkeypatch, tiny_images)
+    make_validation_hard(runs_read, tiny_images)
     config = replace(SMALL, hidden=100, learning_rate=1e-2)
     train(config, tmp_path / "whole")
     shutil.copytree(tmp_path / "whole", tmp_path / "run")
@@ -1064,13 +1062,11 @@ def test_pictures_have_ten_columns_and_ten_rows_of_doubled_images(tmp_path, tiny
 
 @pytest.mark.parametrize(("images", "tiles"), [(15, (2, 10)), (3, (2, 3))])
 def test_a_few_validation_images_are_reconstructed_in_whole_rows(
-    tmp_path, monkeypatch, tiny_images, images, tiles
+    tmp_path, runs_read, tiny_images, images, tiles
 ):
     few = replace(tiny_images.validation, images=tiny_images.validation.images[:images])
     few = replace(few, labels=few.labels[:images])
-    monkeypatch.setattr(
-        "structured_vae.runs.assembly.load_dataset", lambda *_: replace(tiny_images, validation=few)
-    )
+    runs_read(replace(tiny_images, validation=few))
     run = train(replace(SMALL, epochs=1), tmp_path / "run")
     picture = image.imread(run.pictures / "reconstructions-0001.png")
     assert picture.shape[:2] == (

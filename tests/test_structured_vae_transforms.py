@@ -16,9 +16,6 @@ from structured_vae import (
     Arborescences,
     ArgmaxLayer,
     Assignments,
-    Bits,
-    Categories,
-    ConstrainedBits,
     DirectLoss,
     Gibbs,
     GibbsLikelihood,
@@ -28,7 +25,6 @@ from structured_vae import (
     LinearChainCRF,
     Matchings,
     PairwiseCRF,
-    PairwiseLabels,
     Paths,
     PerturbedFenchelYoung,
     ScaleFree,
@@ -39,9 +35,11 @@ from structured_vae import (
     StructuredPerceptron,
     perturb_and_map,
     routing_weights,
+    spaces,
 )
-from structured_vae.distributions.autoregressive import Autoregressive
+from structured_vae.distributions import Autoregressive
 from structured_vae.errors import ConfigError, EstimatorError, StructureError
+from structured_vae.spaces import Bits, Categories, ConstrainedBits, PairwiseLabels
 
 EDGES = torch.tensor([[0, 1], [1, 2], [2, 3]])
 SCORES = torch.randn((3, 4), generator=seeded(), dtype=torch.float64)
@@ -284,10 +282,10 @@ WHOLE = ("Bits", "Categories")
 
 def test_every_public_layer_loss_random_field_and_structure_is_tried():
     kinds = (nn.Module, structured_vae.StateSpace)
-    others = (structured_vae.Estimator, structured_vae.estimators.Epsilon)
+    others = (structured_vae.Estimator, structured_vae.estimators.Epsilon, spaces.CustomSpace)
     public = set()
-    for name in structured_vae.__all__:
-        value = getattr(structured_vae, name)
+    for name in [*structured_vae.__all__, *spaces.__all__]:
+        value = getattr(structured_vae if name in structured_vae.__all__ else spaces, name)
         if not inspect.isclass(value) or inspect.isabstract(value):
             continue
         if issubclass(value, kinds) and not issubclass(value, others):

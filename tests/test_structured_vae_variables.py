@@ -27,7 +27,6 @@ from structured_vae import (
     Reconstruction,
     ScoreFunction,
     StraightThrough,
-    TableDirect,
     TrainConfig,
     elbo_recipe,
     evaluate_run,
@@ -38,6 +37,7 @@ from structured_vae import (
 )
 from structured_vae.cli import main
 from structured_vae.distributions import Gibbs, PerturbAndMAP, histogram_kl
+from structured_vae.estimators import TableDirect
 from structured_vae.spaces import space_of
 from structured_vae.spaces.sums.table_sums import TableSums
 from structured_vae.vaes.fitting import fitting_solver

@@ -12,9 +12,12 @@ import models
 import structured_vae
 from models import Potentials
 from models.errors import ModelsError
+from models.networks import train_mixed
+from models.priors import factorised_prior
+from models.vaes import GaussianVAE
 from solvers.constraints import cardinality
 from solvers.errors import SolverError
-from structured_vae import estimators, schedules
+from structured_vae import estimators, schedules, spaces
 from structured_vae.errors import StructuredVAEError
 
 OURS = (ModelsError, SolverError, StructuredVAEError)
@@ -71,31 +74,28 @@ CALLS = {
 """Arguments without which a call fails, or that make it quick."""
 
 ELSEWHERE = {
-    "AutoregressivePrior",
     "DataConfig",
     "DiscreteVAE",
     "ESTIMATORS",
     "Epsilon",
     "Estimate",
     "Estimator",
-    "Figure",
+    "EstimatorOptions",
     "KLTerm",
     "ModelCard",
     "Pretrained",
-    "QuantisedVAE",
     "Reconstruction",
-    "Run",
     "StateSpace",
     "TrainConfig",
     "elbo_recipe",
     "evaluate",
+    "estimator_class",
     "evaluate_run",
     "export_run",
     "gradient_report",
     "load_dataset",
     "load_pretrained",
     "load_vae",
-    "paper_recipe",
     "resume",
     "train",
 }
@@ -125,11 +125,25 @@ ALLOWED = {
 """Arguments for which such a value is right, at least in one of the calls."""
 
 
+OF_MODULES = (
+    schedules.CosineDecay,
+    schedules.Ramp,
+    spaces.Bits,
+    spaces.Categories,
+    spaces.ConstrainedBits,
+    spaces.PairwiseLabels,
+    GaussianVAE,
+    factorised_prior,
+    train_mixed,
+)
+"""Calls that users import from their modules."""
+
+
 def public():
     named = {}
     for module in (structured_vae, models, estimators):
         named.update({name: getattr(module, name) for name in module.__all__})
-    for kind in (schedules.Ramp, schedules.CosineDecay):
+    for kind in OF_MODULES:
         named[kind.__name__] = kind
     errors = {name for name in named if name.endswith("Error")}
     return {name: call for name, call in sorted(named.items()) if name not in ELSEWHERE | errors}

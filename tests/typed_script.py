@@ -6,17 +6,10 @@ from typing import Any, assert_type
 import numpy as np
 import torch
 
-from models import (
-    AttributeVAE,
-    DiscreteVAE,
-    GaussianVAE,
-    MixtureVAE,
-    Potentials,
-    QuantisedVAE,
-    load_pretrained,
-)
+from models import AttributeVAE, DiscreteVAE, MixtureVAE, Potentials, load_pretrained
 from models.gaussian import Gaussian
 from models.potentials import AnyPotentials
+from models.vaes import GaussianVAE, QuantisedVAE
 from solvers import (
     Failure,
     Problem,
@@ -27,8 +20,9 @@ from solvers import (
     solve_many,
 )
 from solvers.conversions import from_qubo
-from solvers.gibbs_distribution.estimate import GibbsEstimate
-from solvers.labels import LabelGibbs, LabelProblem
+from solvers.gibbs_distribution import GibbsEstimate
+from solvers.labels import LabelProblem
+from solvers.labels.gibbs_distribution import LabelGibbs
 from solvers.summing.answer import GibbsAnswer
 from structured_vae import (
     ArgmaxLayer,
@@ -36,12 +30,12 @@ from structured_vae import (
     Estimate,
     Gibbs,
     Hamming,
-    Run,
     StructuredHinge,
     TrainConfig,
     load_vae,
     train,
 )
+from structured_vae.runs import Run
 
 
 def answers_are_of_the_callers_kind(unary: torch.Tensor, pairwise: torch.Tensor | None) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 
 from solvers.constraints import linear as linear_constraint
-from structured_vae import ConstrainedBits, Knapsack
+from structured_vae import Knapsack
+from structured_vae.spaces import ConstrainedBits
 
 from .of_pyepo import WITH_GUROBI
 from .task import Data, Task, linear

@@ -1,1 +1,8 @@
-"""Encoders, decoders and the layers they consist of."""
+"""Encoders, decoders and the layers they consist of.
+
+The public names are listed in `__init__.pyi` and imported on first use.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

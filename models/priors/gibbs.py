@@ -200,7 +200,7 @@ def _misfit(prior: GibbsPrior, n: int, variables: int, categorical: bool) -> Set
     if categorical and variables > 1:
         return SettingError(
             f"a learnt prior of {variables} variables of several values is autoregressive, such as "
-            f"models.AutoregressivePrior; got a {type(prior).__name__}"
+            f"models.priors.AutoregressivePrior; got a {type(prior).__name__}"
         )
     values = "bits"
     if categorical:

@@ -1,1 +1,8 @@
-"""One file for each kind of VAE: an encoder, a decoder and the distribution of z."""
+"""One file for each kind of VAE: an encoder, a decoder and the distribution of z.
+
+The public names are listed in `__init__.pyi` and imported on first use.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,7 +13,8 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from structured_vae import DataConfig, Run, TrainConfig, load_vae, resume, train
+from structured_vae import DataConfig, TrainConfig, load_vae, resume, train
+from structured_vae.runs import Run
 
 from .draws import Draw
 from .files import PLAIN

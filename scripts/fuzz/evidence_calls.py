@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from solvers import LabelProblem, Problem, gibbs, labels, marginal_map, prepare, uniforms_shape
+from solvers import Problem, gibbs, labels, marginal_map, prepare, uniforms_shape
 from solvers.constraints import at_least, at_most, implies, linear, one_of
+from solvers.labels import LabelProblem
 
 from .draws import Draw
 from .enumeration import States, answered, check_ranking, check_solution

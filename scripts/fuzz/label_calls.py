@@ -10,16 +10,14 @@ import dimod
 import numpy as np
 import torch
 
-from solvers import solve_many
+from solvers import available_solvers, solve_many, solver_class
 from solvers.labels import (
     LabelProblem,
-    available_solvers,
     from_dimod,
     from_factors,
     from_pgmpy,
     gibbs,
     solve,
-    solver_class,
 )
 from solvers.labels.formats import FORMATS, read_problem
 
@@ -105,14 +103,16 @@ def _solve_with(draw: Draw, folder: Path) -> Callable[[], Any]:
     """`solve` with variables that are fixed, `solve_many`, and solvers with options."""
     problem = LabelProblem.from_arrays(**_arrays(draw))
     options, fix = _options(draw), perhaps(draw, draw.of(({0: 0}, [-1] * problem.n, {})), 0.5)
-    name = draw.of([info.name for info in available_solvers() if info.installed])
-    settings = {option: odd(draw) for option in solver_class(name).options()}
+    name = draw.of([info.name for info in available_solvers("labels") if info.installed])
+    settings = {option: odd(draw) for option in solver_class(name, "labels").options()}
     heard = perhaps(draw, lambda known: draw.chance(0.5), 0.3)
 
     def call() -> Any:
         list(solve_many([problem], jobs=1, **options))
         solve(problem, fix=fix, callback=heard, **options)
-        return [(problem, solver_class(name)().with_options(**settings).solve(problem, 0.05))]
+        return [
+            (problem, solver_class(name, "labels")().with_options(**settings).solve(problem, 0.05))
+        ]
 
     return call
 

@@ -13,7 +13,8 @@ from typing import Any, Final
 from models import load_pretrained
 from solvers.formats import read_problem
 from solvers.labels.formats import read_problem as read_labels
-from structured_vae import Run, load_dataset, load_vae
+from structured_vae import load_dataset, load_vae
+from structured_vae.runs import Run
 
 from .draws import Draw
 from .files import OLDER

@@ -92,9 +92,9 @@ def solve_labels(
         edges: `[e, 2]` or `[2, e]`, the pairs, shared by the batch.
         sizes: `[n]`, the number of values of each variable, if some have fewer than k.
         potts: in place of `pairwise`, the score of equal values: a number, or `[..., e]`.
-        solver: a name of `solvers.labels.available_solvers()`, or of `solvers.available_solvers()`,
-            which then gets the labels encoded as bits; a solver object; or "auto"
-            (`select_solver`).
+        solver: a name of `solvers.available_solvers("labels")`, or of
+            `solvers.available_solvers()`, which then gets the labels encoded as bits; a solver
+            object; or "auto" (`select_solver`).
         time_limit: seconds for the whole batch, for solvers that can stop early; or a `Deadline`.
         fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one.
             For a `LabelConversion`, the keys and values are its names.

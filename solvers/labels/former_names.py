@@ -11,12 +11,17 @@ from typing import Final
 
 MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "Bits": "solvers.labels.backends.bits",
         "LabelCompletions": "solvers.labels.completions",
+        "LabelConversion": "solvers.labels.conversions",
+        "LabelGibbs": "solvers.labels.gibbs_distribution",
         "LabelGibbsEstimate": "solvers.gibbs_distribution.estimate",
         "PreparedLabels": "solvers.labels.prepared",
         "Selection": "solvers.solving.kinds",
+        "available_solvers": "solvers.labels.call",
         "select_solver": "solvers",
         "solve_many": "solvers",
+        "solver_class": "solvers.labels.call",
     }
 )
 """The module of each former name."""

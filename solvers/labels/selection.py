@@ -38,9 +38,9 @@ def named_solver(solver: str | LabelSolver | ArgmaxSolver) -> LabelSolver | None
     """Return the solver object that `solver` means for every problem; None for "auto".
 
     Args:
-        solver: "auto"; a name of `solvers.labels.available_solvers()` or an object of such a class;
-            or a binary solver by name or object, which then gets the labels encoded as bits
-            (`Bits`).
+        solver: "auto"; a name of `solvers.available_solvers("labels")` or an object of such a
+            class; or a binary solver by name or object, which then gets the labels encoded as
+            bits (`Bits`).
 
     Raises:
         UnknownSolverError: no solver has that name.

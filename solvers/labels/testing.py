@@ -3,8 +3,8 @@
 `check_conformance` of `solvers.testing` takes both binary and label solvers.
 
 Example:
-    >>> from solvers.labels import solver_class
-    >>> check_conformance(solver_class("exhaustive")(), count=20)
+    >>> from solvers import solver_class
+    >>> check_conformance(solver_class("exhaustive", "labels")(), count=20)
 """
 
 from __future__ import annotations

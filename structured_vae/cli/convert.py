@@ -11,8 +11,8 @@ from rich.console import Console
 from solvers import OptionError
 from solvers.conversions import Conversion
 from solvers.formats import WRITABLE, Relation, format_of, write_problem
-from solvers.labels import LabelConversion
 from solvers.labels import formats as label_formats
+from solvers.labels.conversions import LabelConversion
 
 from ..atomic import whole_file
 from .counts import check_count

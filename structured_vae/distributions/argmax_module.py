@@ -14,14 +14,9 @@ from torch import nn
 
 from models import Potentials
 from models.traced import is_traced, is_transformed
-from solvers import (
-    ArgmaxSolver,
-    Problem,
-    UnknownSolverError,
-    UnsupportedProblemError,
-    resolve,
-)
+from solvers import ArgmaxSolver, Problem, UnknownSolverError, UnsupportedProblemError
 from solvers.constraints import Constraint
+from solvers.solving.selection import resolve
 
 from ..autograd.recording import construct_between_graphs, refuse_recording
 from ..autograd.transforms import Dims, leading, refuse_mapped_edges

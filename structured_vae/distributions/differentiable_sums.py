@@ -10,6 +10,7 @@ import torch
 
 import solvers
 from models.potentials import AnyPotentials
+from solvers.gibbs_distribution import Completions, Gibbs
 
 from ..autograd.log_partition import gradients_of_sums, keep_marginals
 from ..autograd.second_derivatives import without_derivative
@@ -17,10 +18,10 @@ from ..autograd.transforms import flat_rows, refuse_vectorised, transformable
 from ..spaces.sums.label_sums import LabelSums, LabelSumsCompletions
 from ..spaces.sums.table_sums import TableSums
 
-Sums: TypeAlias = solvers.Gibbs[torch.Tensor] | LabelSums
+Sums: TypeAlias = Gibbs[torch.Tensor] | LabelSums
 """The sums over bits, or over variables of several values."""
 
-AnyCompletions: TypeAlias = solvers.Completions[torch.Tensor] | LabelSumsCompletions
+AnyCompletions: TypeAlias = Completions[torch.Tensor] | LabelSumsCompletions
 """The completions of bits, or of variables of several values."""
 
 Both: TypeAlias = tuple[torch.Tensor, torch.Tensor]

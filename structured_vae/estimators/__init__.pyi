@@ -11,8 +11,9 @@ from .exact import Exact, MaximumLikelihood
 from .importance.local_disarm import LocalDisARM
 from .importance.multi_sample import OVIS, VIMCO
 from .importance.wake_sleep import ReweightedWakeSleep, WakeSleep, WakeWake
+from .options import EstimatorOptions
 from .ram import RAM
-from .registry import ESTIMATORS
+from .registry import ESTIMATORS, estimator_class
 from .relaxed.gapped_straight_through import GappedStraightThrough
 from .relaxed.gumbel_rao import GumbelRao
 from .relaxed.gumbel_softmax import GumbelSoftmax, StraightThrough
@@ -47,6 +48,7 @@ __all__ = [
     "Epsilon",
     "Estimate",
     "Estimator",
+    "EstimatorOptions",
     "Exact",
     "GappedStraightThrough",
     "GumbelRao",
@@ -73,4 +75,5 @@ __all__ = [
     "UnorderedSet",
     "WakeSleep",
     "WakeWake",
+    "estimator_class",
 ]

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 import solvers
-from solvers import ArgmaxSolver, UnsupportedProblemError, resolve
+from solvers import ArgmaxSolver, UnsupportedProblemError
+from solvers.solving.selection import resolve
 
 from ..distributions.argmax_module import ONE_VARIABLE
 from ..errors import ConfigError, shortened

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models import train_mixed
+from models.networks import train_mixed
 
 from ..data import ImageDataset, load_dataset, name_in_memory
 from ..seeds import Stream, torch_seeded

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from models import DiscreteVAE, Figure, ModelCard
-from models.pretrained import pretrained_config
+from models import DiscreteVAE, ModelCard
+from models.pretrained import Figure, pretrained_config
 
 from ..data import is_shown
 from ..errors import ConfigError, RunError

@@ -16,6 +16,7 @@ from models.networks.decoder import Neighbourhood
 from models.potentials import AnyPotentials
 from models.states import all_states, single_flips, state_index
 from solvers import ArgmaxSolver, Solution
+from solvers.gibbs_distribution import Gibbs
 from solvers.labels import LabelSolver
 
 from ..errors import ConfigError
@@ -203,7 +204,7 @@ class Bits(StateSpace):
             z = _solution(free, solver).z
         return z.to(potentials.unary.dtype)
 
-    def sums(self, potentials: AnyPotentials) -> solvers.Gibbs[torch.Tensor]:
+    def sums(self, potentials: AnyPotentials) -> Gibbs[torch.Tensor]:
         """Return the sums over all states of bits with pairwise scores.
 
         Raises:
@@ -213,7 +214,7 @@ class Bits(StateSpace):
         h = potentials
         return solvers.gibbs(h.unary, h.pairwise, edges=h.edge_array())
 
-    def uniforms_shape(self, sums: solvers.Gibbs[torch.Tensor], samples: int) -> tuple[int, ...]:
+    def uniforms_shape(self, sums: Gibbs[torch.Tensor], samples: int) -> tuple[int, ...]:
         """Return the shape of the uniform numbers that drawing so many samples takes."""
         return solvers.uniforms_shape(sums.problem, samples)
 

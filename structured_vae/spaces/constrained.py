@@ -14,6 +14,7 @@ from models import Potentials
 from models.potentials import AnyPotentials
 from solvers import ArgmaxSolver, Solution
 from solvers.constraints import Constraint
+from solvers.solving.selection import resolve
 
 from ..autograd.recording import construct_between_graphs
 from ..errors import ConfigError, StructureError, shortened
@@ -173,7 +174,7 @@ def _check_takes_constraints(solver: Any) -> None:
     if isinstance(solver, str) and solver == "auto":
         return
     try:
-        resolved = solvers.resolve(solver, solvers.Problem.from_arrays([0.0]))
+        resolved = resolve(solver, solvers.Problem.from_arrays([0.0]))
     except solvers.UnsupportedProblemError:
         return  # a plug-in may want more variables
     if resolved.capabilities.constraints is None:

@@ -14,7 +14,8 @@ import torch
 from models.states import codes_of
 from models.traced import holds, is_traced
 from solvers import ArgmaxSolver, InfeasibleError, labels
-from solvers.labels import LabelGibbs, LabelProblem, LabelSolver
+from solvers.labels import LabelProblem, LabelSolver
+from solvers.labels.gibbs_distribution import LabelGibbs
 
 from ..autograd.contexts import constant
 from ..autograd.recording import between_graphs, construct_between_graphs

@@ -4,9 +4,15 @@ A folder has the name of its kind. Its `kind.py` defines `KIND`, an object of a 
 Runs, explorer and reproduction use the kind through this object. The files beside the folders hold
 what the kinds share. This package may import training, evaluation and everything below them. No
 kind imports another kind, except `own`.
+
+The public names are listed in `__init__.pyi` and imported on first use.
 """
 
 from typing import Final
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 KINDS: Final = (
     "discrete",

@@ -11,7 +11,8 @@ from models import AttributeVAE, CategoricalPotentials, DiscreteVAE, MixtureVAE
 from models.errors import SettingError
 from models.potentials import AnyPotentials
 from models.priors import Prior
-from solvers import Problem, UnsupportedProblemError, resolve, solve
+from solvers import Problem, UnsupportedProblemError, solve
+from solvers.solving.selection import resolve
 
 from ..distributions import POSTERIORS, Gibbs
 from ..distributions.argmax import AnySolver, argmax

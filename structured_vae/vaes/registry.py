@@ -6,15 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from models import (
-    AttributeVAE,
-    DiscreteVAE,
-    GaussianVAE,
-    MixtureVAE,
-    Pretrained,
-    QuantisedVAE,
-    load_pretrained,
-)
+from models import AttributeVAE, DiscreteVAE, MixtureVAE, Pretrained, load_pretrained
+from models.vaes import GaussianVAE, QuantisedVAE
 
 from ..errors import RunError
 from . import KINDS

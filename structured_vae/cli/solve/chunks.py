@@ -21,9 +21,9 @@ from solvers import (
     SolveFailedError,
     SolveInterrupted,
     interrupt_solves,
-    naming_alternatives,
     solve,
 )
+from solvers.solving.selection import naming_alternatives
 
 CHUNK_SECONDS = 0.5
 """Time that a chunk should take."""

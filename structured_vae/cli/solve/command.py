@@ -18,8 +18,8 @@ from rich.table import Table
 from solvers import ArgmaxSolver, Problem, Solution, SolverError, select_solver, solver_class
 from solvers.conversions import Conversion
 from solvers.formats import FORMATS, MAX_BYTES
-from solvers.labels import LabelConversion
 from solvers.labels import formats as label_formats
+from solvers.labels.conversions import LabelConversion
 
 from ..counts import check_count
 from ..terminal import command, console_of

@@ -13,14 +13,17 @@ from solvers import (
     Solution,
     SolveInterrupted,
     UnknownSolverError,
+    available_solvers,
     labels,
     select_solver,
     solver_class,
 )
 from solvers.conversions import Conversion
 from solvers.formats import FORMATS, MAX_BYTES, ProblemFileError, read_problems
-from solvers.labels import LabelConversion, LabelSolver
+from solvers.labels import LabelSolver
 from solvers.labels import formats as label_formats
+from solvers.labels.call import solver_class as label_solver_class
+from solvers.labels.conversions import LabelConversion
 
 from .answers import plain_stats
 
@@ -86,7 +89,7 @@ def check_name(solver: str) -> None:
     try:
         solver_class(solver)
     except UnknownSolverError:
-        if solver not in {info.name for info in labels.available_solvers()}:
+        if solver not in {info.name for info in available_solvers("labels")}:
             raise
 
 
@@ -109,7 +112,7 @@ def solve_labels(
         if threads is not None and "threads" in selection.solver.options():
             chosen = selection.solver.with_options(threads=threads)
     elif threads is not None:
-        chosen = labels.solver_class(solver)().with_options(threads=threads)
+        chosen = label_solver_class(solver)().with_options(threads=threads)
     begin = time.monotonic()
     stopped = False
     try:

@@ -9,8 +9,9 @@ import torch
 
 from models.arguments import positive_number, whole_number
 from models.potentials import AnyPotentials
-from solvers import Problem, resolve
+from solvers import Problem
 from solvers.labels import LabelSolver
+from solvers.solving.selection import resolve
 
 from ...distributions import Distribution
 from ...distributions.argmax import AnySolver, argmax, checked_solver

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from solvers import ArgmaxSolver, UnknownSolverError, labels, solver_class
+from solvers import ArgmaxSolver, UnknownSolverError, solver_class
 from solvers.labels import LabelSolver
 
 
@@ -25,6 +25,6 @@ def check_solver(solver: Any) -> None:
         solver_class(solver)
     except UnknownSolverError as of_bits:
         try:
-            labels.solver_class(solver)
+            solver_class(solver, "labels")
         except UnknownSolverError:
             raise of_bits from None

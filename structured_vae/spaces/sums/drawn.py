@@ -9,7 +9,7 @@ import torch
 
 @dataclass(frozen=True, eq=False)
 class DrawnCompletions:
-    """Samples and their completions, as `solvers.Completions` and those of labels have them.
+    """Samples and their completions, as the completions of `solvers` have them.
 
     Attributes:
         samples: `[samples, batch, n]`.

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import torch
 
 from solvers import labels
-from solvers.labels import LabelGibbs, LabelProblem
+from solvers.labels import LabelProblem
+from solvers.labels.gibbs_distribution import LabelGibbs
 
 from ...autograd.log_partition import gradients_of_sums, keep_marginals
 from ...autograd.transforms import flat_rows, transformable

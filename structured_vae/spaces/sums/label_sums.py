@@ -9,13 +9,13 @@ import torch
 from models import CategoricalPotentials
 from models.states import codes_of
 from solvers import labels
-from solvers.labels import LabelGibbs
 from solvers.labels.completions import LabelCompletions
+from solvers.labels.gibbs_distribution import LabelGibbs
 
 
 @dataclass(frozen=True, eq=False)
 class LabelSums:
-    """The sums over all states of variables of several values, as `solvers.Gibbs` for bits.
+    """The sums over all states of variables of several values, as `solvers.gibbs` returns for bits.
 
     Attributes:
         potentials: the scores, without gradient.
@@ -59,7 +59,7 @@ class LabelSums:
     def covariance_product(
         self, unary: torch.Tensor, pairwise: torch.Tensor | None = None
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the derivative of both marginals along a direction, as `solvers.Gibbs` does.
+        """Return the derivative of both marginals along a direction, as the sums over bits do.
 
         Args:
             unary: `[batch, variables k]`.
@@ -114,7 +114,7 @@ class LabelSums:
 
 @dataclass(frozen=True, eq=False)
 class LabelSumsCompletions:
-    """The completions of variables of several values, as `solvers.Completions` for bits.
+    """The completions of variables of several values, as `solvers` has them for bits.
 
     Attributes:
         sums: over all states.

@@ -7,7 +7,7 @@ from typing import Final
 
 import torch
 
-from models import GaussianVAE
+from models.vaes import GaussianVAE
 
 from ...evaluation.importance import (
     ImportanceBounds,

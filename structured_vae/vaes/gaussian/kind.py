@@ -7,8 +7,8 @@ from typing import Final
 
 import torch
 
-from models import GaussianVAE
 from models.priors import DensityPrior, PriorOptions, named_density
+from models.vaes import GaussianVAE
 
 from ...errors import ConfigError, RunError
 from ...estimators import Estimator

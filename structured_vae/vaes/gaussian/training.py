@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from models import GaussianVAE
+from models.vaes import GaussianVAE
 
 from ...schedules import Schedule
 from ...training.base import Training, TrainingOptions

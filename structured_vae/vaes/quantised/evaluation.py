@@ -8,9 +8,9 @@ from typing import Final
 
 import torch
 
-from models import QuantisedVAE
 from models.quantisers import codebook_use
 from models.states import all_labels, all_states
+from models.vaes import QuantisedVAE
 
 from ...evaluation.quantities import Evaluation, Quantity, average
 

@@ -7,10 +7,11 @@ from typing import Final
 
 import torch
 
-from models import QuantisedVAE, quantised_vae
+from models import quantised_vae
 from models.errors import SettingError
 from models.networks.token_grids import square_size
 from models.priors import AutoregressivePrior, Prior, PriorOptions, named_prior
+from models.vaes import QuantisedVAE
 
 from ...errors import ConfigError
 from ...estimators import Estimator

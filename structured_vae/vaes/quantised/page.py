@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from models import QuantisedVAE
 from models.potentials import AnyPotentials
+from models.vaes import QuantisedVAE
 
 from ...errors import RunError
 from ..shown import Shown, require_few_bits

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
-from models import QuantisedVAE
 from models.quantisers import codebook_use
+from models.vaes import QuantisedVAE
 
 from ...training.base import Training, TrainingOptions
 from .evaluation import quantised_columns, use_of_values
