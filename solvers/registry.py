@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from .backends.clique_cover import CliqueCover
+    from .backends.cycle_cuts import CycleCuts
     from .backends.elimination import Elimination
 
 BUILT_IN = {
@@ -253,6 +254,10 @@ def solver_class(
 def solver_class(
     name: Literal["clique_cover"], kind: Literal["bits"] = "bits"
 ) -> type[CliqueCover]: ...
+@overload
+def solver_class(
+    name: Literal["cycle_cuts"], kind: Literal["bits"] = "bits"
+) -> type[CycleCuts]: ...
 @overload
 def solver_class(name: str, kind: Literal["bits"] = "bits") -> type[ArgmaxSolver]: ...
 @overload

@@ -99,10 +99,13 @@ Then only the few neighbours of this spin have a field.
 """
 
 CUT_SECONDS = 0.5
-"""Minimum seconds of a run that is limited since another backend may prove the part sooner."""
+"""Seconds, without a time limit, of a run after which another backend may prove the part sooner."""
 
 TURN_SHARE = 0.1
-"""Share of a long time limit that such a run may take."""
+"""Share of a time limit that such a run may take."""
+
+LEAST_SECONDS = 0.1
+"""Minimum seconds of such a run within a time limit."""
 
 MOST_SECONDS = 60.0
 """Maximum seconds of such a run."""
@@ -427,7 +430,7 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     """Yield odd cycles, and the backends that are likely to finish if odd cycles are weaker."""
     entries = _entries(problem, deadline=deadline)
     elimination = _with_one_thread("elimination")
-    cuts = _with_one_thread("cycle_cuts")
+    cuts = solver_class("cycle_cuts")().paused()
     seconds = _of_a_turn(deadline)
     if not in_a_field:
         yield from _without_cycles(problem, seconds)
@@ -474,10 +477,8 @@ def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn[ArgmaxSolver]:
 def _of_a_turn(deadline: Deadline) -> float:
     """Return the seconds of a run that shows which backend is better."""
     if deadline.left == math.inf:
-        share = 0.0
-    else:
-        share = TURN_SHARE * deadline.left
-    return min(max(CUT_SECONDS, share), MOST_SECONDS)
+        return CUT_SECONDS
+    return min(max(LEAST_SECONDS, TURN_SHARE * deadline.left), MOST_SECONDS)
 
 
 def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
