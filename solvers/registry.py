@@ -24,6 +24,8 @@ from .solver import ArgmaxSolver, Capabilities, CertifiedSolver
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from .backends.clique_cover import CliqueCover
+    from .backends.cycle_cuts import CycleCuts
     from .backends.elimination import Elimination
 
 BUILT_IN = {
@@ -248,6 +250,14 @@ def registry_of(kind: str) -> Registry[Any]:
 def solver_class(
     name: Literal["elimination"], kind: Literal["bits"] = "bits"
 ) -> type[Elimination]: ...
+@overload
+def solver_class(
+    name: Literal["clique_cover"], kind: Literal["bits"] = "bits"
+) -> type[CliqueCover]: ...
+@overload
+def solver_class(
+    name: Literal["cycle_cuts"], kind: Literal["bits"] = "bits"
+) -> type[CycleCuts]: ...
 @overload
 def solver_class(name: str, kind: Literal["bits"] = "bits") -> type[ArgmaxSolver]: ...
 @overload

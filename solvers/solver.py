@@ -208,6 +208,15 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         if not isinstance(time_limit, Deadline):
             seconds_of(time_limit)
 
+    def _check_first(self, problem: ProblemT, constraints: Rows | None = None) -> None:
+        """Raise before `_argmax` or `_argmax_within` if this solver cannot take the problem.
+
+        A backend whose checks take as long as its solution makes them there.
+        """
+        self._check_able(problem)
+        if constraints is not None:
+            self.check_within(problem, constraints)
+
     def _check_able(self, problem: ProblemT) -> None:
         """Raise if a package is missing, or this solver cannot take the problem."""
         if missing := self.missing_packages():
@@ -226,7 +235,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         self._check_kind(problem)
         if problem.is_empty:
             return self._nothing_to_decide(problem)
-        self._check_able(problem)
+        self._check_first(problem)
         if not self._takes_long(problem):
             return self.solve_until(problem, deadline)
         with counted_interrupts(), self._interrupts_first(problem, deadline):
@@ -426,8 +435,8 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             SolverError: as `solve`.
         """
         deadline = deadline_of(time_limit).about(problem)
-        self.check(problem)
-        self.check_within(problem, constraints)
+        self._check_kind(problem)
+        self._check_first(problem, constraints)
         if (constraints.low > constraints.high).any():
             raise InfeasibleError(constraints.names)
         problem = problem.to_host()

@@ -105,7 +105,7 @@ def of_exclusive_pairs():
 
 def of_short_runs():
     usual = f"{share(sparse.TURN_SHARE)} of R"
-    ends = f"at least {sparse.CUT_SECONDS:g} s and at most {sparse.MOST_SECONDS:g} s"
+    ends = f"at least {sparse.LEAST_SECONDS:g} s and at most {sparse.MOST_SECONDS:g} s"
     yield f"{usual}, but {ends}. Without a time limit, it takes {sparse.CUT_SECONDS:g} s |"
     yield f"No run except the last one takes more than {share(portfolio.CUT_SHARE)} of R."
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from solvers import Problem, solve
+from solvers.algorithms.presolve import one_by_one
 from solvers.algorithms.presolve.decomposition import decompose
 
 
@@ -62,6 +63,24 @@ def test_parity_checks_go_to_convex_bounds(n):
     backends, solution = backends_of(syndrome(n, 0), time_limit=20)
     assert backends <= {"dual_ascent", "branch_and_bound"}
     assert solution.optimal
+
+
+def test_a_local_search_follows_the_backends_of_a_part_once(monkeypatch):
+    limits = []
+
+    def improved(problem, z, deadline):
+        limits.append(deadline.left)
+        return z
+
+    monkeypatch.setattr(one_by_one, "improved", improved)
+    monkeypatch.setattr(one_by_one, "LEAST_IMPROVED", -np.inf)  # on a busy machine too
+    graph = nx.random_regular_graph(8, 200, seed=0)
+    backends, solution = backends_of(in_a_field(nx.disjoint_union(graph, graph), 0), time_limit=1)
+    assert len(backends) > 1
+    assert not solution.optimal
+    assert solution.stats["parts"] == len(limits) == 2
+    solve(in_a_field(graph, 0), solver="branch_and_bound", time_limit=0.5)
+    assert len(limits) == 3
 
 
 def test_denser_graphs_in_a_field_go_to_branch_and_bound_without_cycle_cuts():

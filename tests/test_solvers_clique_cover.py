@@ -15,7 +15,7 @@ from solvers import Deadline, OptionError, Problem, select_solver, solve, solver
 from solvers.algorithms.clique_cover.search import CliqueSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve.penalties import excluded_pairs
-from solvers.solving.sparse import turns
+from solvers.solving.sparse import FEW_NODES, turns
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -246,6 +246,74 @@ def test_a_limit_on_nodes_ends_the_search():
     ended = solve(problem, solver="clique_cover")
     assert ended.optimal
     assert limited.score <= ended.score <= limited.bound
+
+
+def test_a_paused_search_goes_on_where_it_stopped():
+    problem = independent_set(nx.gnp_random_graph(120, 0.1, seed=0))
+    nodes = 200
+    paused = solver_class("clique_cover")().paused().with_options(nodes=nodes)
+    solutions = [solve(problem, solver=paused)]
+    while not solutions[-1].optimal and len(solutions) < 100:
+        solutions.append(solve(problem, solver=paused))
+    assert solutions[-1].optimal
+    assert len(solutions) > 2
+    assert solutions[-1].score == solve(problem, solver="clique_cover").score
+    # In one run, the search takes as many nodes.
+    whole = solver_class("clique_cover")(nodes=nodes * len(solutions))
+    assert solve(problem, solver=whole).optimal
+    less = solver_class("clique_cover")(nodes=nodes * (len(solutions) - 1))
+    assert not solve(problem, solver=less).optimal
+
+
+@few
+@given(SEEDS, st.integers(3, 12), st.booleans())
+def test_a_paused_search_takes_states_that_others_found(seed, n, at_zero):
+    problem = with_few_other_pairs(n, seed)
+    if at_zero:
+        problem = of_zeros(problem)
+    scores = enumerate_scores(problem)[0]
+    states = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    best = scores.max()
+    paused = solver_class("clique_cover")().paused().with_options(nodes=1)
+    assert solve(problem, solver=paused).score <= best
+    offered = solve(problem, solver=paused, start=states[scores.argmax()])
+    assert offered.score == best <= offered.bound
+    worse = solve(problem, solver=paused, start=states[scores.argmin()])
+    assert worse.score == best
+    ended = solve(problem, solver=paused.with_options(nodes=None))
+    assert ended.optimal
+    assert ended.score == best
+
+
+def test_the_estimated_time_of_a_paused_search_ends_at_nothing():
+    problem = independent_set(nx.gnp_random_graph(120, 0.1, seed=0))
+    paused = solver_class("clique_cover")().paused()
+    assert paused.seconds_left == np.inf
+    few_nodes = paused.with_options(nodes=500)
+    while not solve(problem, solver=few_nodes).optimal and paused.seconds_left == np.inf:
+        pass
+    assert 0 < paused.seconds_left < 60
+    assert solve(problem, solver=paused).optimal
+    assert paused.seconds_left == 0
+
+
+def packing_of_fours(sets, items):
+    """Weighted sets of four items, of which no two may share an item."""
+    random = np.random.default_rng(sets)
+    graph = nx.empty_graph(sets)
+    chosen = [set(random.choice(items, 4, replace=False)) for _ in range(sets)]
+    graph.add_edges_from((a, b) for a, b in combinations(range(sets), 2) if chosen[a] & chosen[b])
+    return independent_set(graph, random.integers(1, 101, sets).astype(float))
+
+
+def test_a_third_party_does_not_interrupt_cliques_that_are_about_to_end():
+    problem = packing_of_fours(200, 50)
+    few_nodes = solve(problem, solver=solver_class("clique_cover")(nodes=FEW_NODES))
+    assert not few_nodes.optimal
+    solution = solve(problem, time_limit=60)
+    assert solution.optimal
+    assert solution.solver == "clique_cover"
+    assert "turns_cp_sat" not in solution.stats
 
 
 def test_the_limit_on_nodes_is_a_positive_whole_number():

@@ -334,6 +334,40 @@ def test_a_time_limit_leaves_a_valid_bound(seconds):
     assert (found.bound >= longer.score).all()
 
 
+@few
+@given(SEEDS, st.integers(1, 12), st.sampled_from([0.0, 0.5, 1.0]), st.booleans())
+def test_a_paused_search_ends_at_a_maximiser(seed, n, density, field):
+    problem = drawn_problem(n, seed, density, field)
+    scores = enumerate_scores(problem)[0]
+    states = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    paused = solver_class("cycle_cuts")().paused()
+    cut_off = paused.solve(problem, 1e-9)
+    assert cut_off.score <= scores.max() <= cut_off.bound
+    worst = paused.with_options(start=states[scores.argmin()]).solve(problem, 1e-9)
+    assert worst.score <= scores.max() <= worst.bound
+    best = paused.with_options(start=states[scores.argmax()]).solve(problem, 1e-9)
+    assert best.score <= scores.max() <= best.bound
+    ended = paused.solve(problem)
+    assert ended.optimal
+    assert ended.score == scores.max()
+
+
+def test_a_paused_search_keeps_its_cycles():
+    problem = instances.spin_glass(22, 22, 1, np.random.default_rng(2)).problem()
+    paused = solver_class("cycle_cuts")().paused()
+    seconds = 0.04
+    solutions = [paused.solve(problem, seconds)]
+    # A run of so few seconds proves nothing alone.
+    assert not solutions[0].optimal
+    while not solutions[-1].optimal and len(solutions) < 500:
+        solutions.append(paused.solve(problem, seconds))
+    assert solutions[-1].optimal
+    bounds = [float(solution.bound[0]) for solution in solutions]
+    assert bounds == sorted(bounds, reverse=True)
+    whole = solver_class("elimination")().solve(problem)
+    assert abs(solutions[-1].score - whole.score) <= 2 * problem.rounding
+
+
 def test_an_interruption_from_the_keyboard_is_heard():
     signal_soon = threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGINT))
     # a shell's background jobs ignore it

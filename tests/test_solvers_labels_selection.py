@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import solvers.limits.deadline
-from solvers import select_solver, solver_class
+from solvers import SolverError, UnsupportedProblemError, select_solver, solver_class
 from solvers.constraints import at_most
 from solvers.labels import LabelProblem, solve
 from solvers.labels.indicators import rows_of
@@ -75,6 +75,50 @@ def test_constraints_on_the_bits_that_auto_solves_write_no_bits():
     bits = solver_class("bits", "labels")()
     rows = rows_of([at_most(1, [(0, 1)])], problem)
     assert peak_bytes(lambda: bits.why_not_within(problem, rows)) < problem.tables.nbytes / 4
+
+
+def test_the_time_limit_ends_the_writing_of_labels_as_bits():
+    problem = convex_problem(400, 40, grid_edges(20))
+
+    def cut(seconds):
+        return solve(problem, solver="max_flow", time_limit=seconds)
+
+    late = cut(1e-4)
+    assert late.solver == "bits"
+    assert not late.optimal
+    ended = cut(60)
+    assert ended.solver == "max_flow"
+    assert late.score <= ended.score <= late.bound
+    # The bits of all labels take ten times the memory of the first few.
+    assert peak_bytes(lambda: cut(1e-4)) < peak_bytes(lambda: cut(60)) / 4
+    start = np.full(400, 7)
+    assert solve(problem, solver="max_flow", start=start, time_limit=1e-4).score >= problem.score(
+        start
+    )
+
+
+def test_a_start_that_satisfies_the_constraints_is_an_answer_without_bits():
+    problem = convex_problem(400, 40, grid_edges(20))
+    start = np.full(400, 7)
+    allowed = at_most(1, [(0, 3), (1, 7)])
+    late = solve(problem, constraints=[allowed], start=start, time_limit=1e-4)
+    assert late.score >= problem.score(start)
+    assert late.score <= late.bound
+    refused = at_most(0, [(i, value) for i in range(2) for value in range(40)])
+    with pytest.raises(SolverError):
+        solve(problem, constraints=[refused], start=start, time_limit=1e-4)
+
+
+def test_a_solver_of_bits_that_cannot_take_them_says_why():
+    problem = random_problem(30, 3, dense_edges(30))
+    with pytest.raises(UnsupportedProblemError, match="by max_flow of its 60 bits: pairwise"):
+        solve(problem, solver="max_flow")
+    with pytest.raises(UnsupportedProblemError, match="by max_flow of its 60 bits: pairwise"):
+        solve(problem, solver="max_flow", constraints=[at_most(1, [(0, 1)])])
+    with pytest.raises(UnsupportedProblemError, match="by dual_ascent of its 60 bits: it takes no"):
+        solve(
+            problem, solver=solver_class("dual_ascent")(), constraints=[at_most(1, [(0, 1)])]
+        )
 
 
 def test_a_cut_that_may_take_longer_than_the_limit_leaves_its_time_to_a_search():

@@ -36,7 +36,7 @@ from solvers.solution import Ranking
 from solvers.solving.portfolio import CUT_SHARE, Turn
 from solvers.solving.portfolio import in_turn as in_turn_of
 from solvers.solving.selection import select_within
-from solvers.solving.sparse import CUT_SECONDS, MOST_SECONDS, SparsePortfolio, turns
+from solvers.solving.sparse import CUT_SECONDS, LEAST_SECONDS, MOST_SECONDS, SparsePortfolio, turns
 from solvers.solving.third_parties import third_party
 from solvers.testing import check_conformance, enumerate_scores
 
@@ -285,7 +285,8 @@ def test_couplings_alone_go_to_odd_cycles_after_few_messages_if_any():
 def test_odd_cycles_and_convex_bounds_take_turns_and_the_leader_goes_on():
     problem = regular(200, 6, 0.0)
     assert in_turn(problem) == ["cycle_cuts", *["branch_and_bound"] * 3, "cycle_cuts"]
-    for limit, seconds in ((None, CUT_SECONDS), (100.0, 10.0), (1e6, MOST_SECONDS)):
+    limits = ((None, CUT_SECONDS), (1e-3, LEAST_SECONDS), (2.0, 0.2), (100.0, 10.0))
+    for limit, seconds in (*limits, (1e6, MOST_SECONDS)):
         given = [turn for turn in turns(problem, Deadline.after(limit)) if not turn.least_gap]
         assert [turn.seconds for turn in given] == [pytest.approx(seconds, rel=0.01)] * 2 + [
             np.inf
@@ -383,8 +384,8 @@ def test_a_turn_that_is_not_the_last_takes_three_tenths_of_the_time_left(monkeyp
 
     monkeypatch.setattr(ArgmaxSolver, "solve_until", solve_until)
     problem = regular(200, 6, 0.0)
-    deadline = Deadline.after(1.0)
-    in_turn_of(problem, turns(problem, deadline), deadline)
+    solver = solver_class("branch_and_bound")()
+    in_turn_of(problem, [Turn(solver, 5.0), Turn(solver, 5.0), Turn(solver)], Deadline.after(1.0))
     assert left[:2] == [pytest.approx(CUT_SHARE, abs=0.1)] * 2
     assert left[-1] == pytest.approx(1.0, abs=0.2)
 

@@ -15,6 +15,7 @@ from ..algorithms.presolve.penalties import exclusions
 from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline
 from ..options import check_threads, check_whole
+from ..paused import PausedSolver
 from ..problems.problem import Problem
 from ..problems.starts import given_states
 from ..solution import Maximiser
@@ -69,14 +70,60 @@ class CliqueCover(ArgmaxSolver):
             problem, deadline, self._solve, threads, given_states(self.start, problem)
         )
 
+    def paused(self) -> PausedCliqueCover:
+        """Return this solver for one instance that is searched in several runs."""
+        return PausedCliqueCover(start=self.start, nodes=self.nodes)
+
     def _solve(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
-        if 1e-9 * NANOSECONDS * (problem.n + problem.e) > deadline.left:
-            return without_model(problem, start, deadline), float(problem.positive_part[0])
-        scores = FixedPoint.of(problem)
-        state = first_state(problem, start, deadline)
-        excluded = exclusions(scores)
-        search = CliqueSearch(scores, excluded.pairs, state, deadline, excluded.value)
+        search = _begun(problem, deadline, start)
+        if search is None:
+            return _without_search(problem, deadline, start)
         search.run(deadline, self.nodes or np.inf)
-        return search.z, float(scores.bound(np.array([search.bound]))[0])
+        return search.z, search.score_bound
+
+
+@dataclass(frozen=True)
+class PausedCliqueCover(PausedSolver[CliqueSearch]):
+    """`clique_cover` for one instance in several runs.
+
+    Attributes:
+        nodes: limit on the search nodes of a run; None to continue until an optimality certificate.
+    """
+
+    nodes: int | None = None
+
+    name = CliqueCover.name
+    capabilities = CliqueCover.capabilities
+
+    def _begun(
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> CliqueSearch | None:
+        return _begun(problem, deadline, start)
+
+    def _resume(self, search: CliqueSearch, deadline: Deadline) -> None:
+        search.run(deadline, self.nodes or np.inf)
+
+    def _without_search(
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> Maximiser:
+        z, bound = _without_search(problem, deadline, start)
+        return Maximiser(z[None], np.array([bound]))
+
+
+def _begun(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> CliqueSearch | None:
+    """Return a search of an instance, whose root is bounded; None if too little time remains."""
+    if 1e-9 * NANOSECONDS * (problem.n + problem.e) > deadline.left:
+        return None
+    scores = FixedPoint.of(problem)
+    state = first_state(problem, start, deadline)
+    excluded = exclusions(scores)
+    return CliqueSearch(scores, excluded.pairs, state, deadline, excluded.value)
+
+
+def _without_search(
+    problem: Problem, deadline: Deadline, start: np.ndarray | None
+) -> tuple[np.ndarray, float]:
+    """Return the state of tabu search and a bound that needs no search."""
+    return without_model(problem, start, deadline), float(problem.positive_part[0])

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.cycle_cuts.search import search_cuts
+from ..algorithms.cycle_cuts.search import CutSearch
 from ..algorithms.local_search.warm_start import without_model
 from ..algorithms.presolve.model_building import time_to_build
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline
 from ..options import check_threads
+from ..paused import PausedSolver
 from ..problems.problem import Problem
 from ..problems.starts import given_states
 from ..solution import Maximiser
@@ -55,17 +56,22 @@ class CycleCuts(ArgmaxSolver):
     def __post_init__(self) -> None:
         check_threads(self.threads)
 
+    def paused(self) -> PausedSolver[CutSearch]:
+        """Return this solver for one instance that is searched in several runs."""
+        return PausedCycleCuts(start=self.start)
+
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
         counts: list[Mapping[str, int]] = []
 
         def solve(
             single: Problem, deadline: Deadline, start: np.ndarray | None
         ) -> tuple[np.ndarray, float]:
-            if not time_to_build(single.pairwise, deadline):
+            search = _begun(single, deadline, start)
+            if search is None:
                 return without_model(single, start, deadline), math.inf
-            z, bound, counted = search_cuts(single, deadline, start)
-            counts.append(counted)
-            return z, bound
+            search.run(deadline)
+            counts.append(search.counts)
+            return search.z, search.score_bound
 
         threads = self.threads or available_cores()
         start = given_states(self.start, problem)
@@ -74,3 +80,32 @@ class CycleCuts(ArgmaxSolver):
             name: sum(count.get(name, 0) for count in counts) for name in ("nodes", "iterations")
         }
         return Maximiser(maximiser.z, maximiser.bound, {**maximiser.stats, **summed})
+
+
+@dataclass(frozen=True)
+class PausedCycleCuts(PausedSolver[CutSearch]):
+    """`cycle_cuts` for one instance in several runs."""
+
+    name = CycleCuts.name
+    capabilities = CycleCuts.capabilities
+
+    def _begun(
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> CutSearch | None:
+        return _begun(problem, deadline, start)
+
+    def _resume(self, search: CutSearch, deadline: Deadline) -> None:
+        search.run(deadline)
+
+    def _without_search(
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> Maximiser:
+        z = without_model(problem, start, deadline)
+        return Maximiser(z[None], np.full(1, math.inf))
+
+
+def _begun(problem: Problem, deadline: Deadline, start: np.ndarray | None) -> CutSearch | None:
+    """Return a search of an instance; None if too little time remains for a model."""
+    if not time_to_build(problem.pairwise, deadline):
+        return None
+    return CutSearch(problem, deadline, start)

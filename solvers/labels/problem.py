@@ -6,7 +6,7 @@ Every label solver takes this description.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, overload
@@ -417,14 +417,32 @@ class LabelProblem(AnyProblem[ArrayT]):
         Raises:
             ProblemTooLargeError: they do not fit into memory.
         """
+        (tables,) = (tables for _, tables in self.pairwise_blocks(self.e * self.k**2))
+        return tables
+
+    def pairwise_blocks(
+        self, entries: int
+    ) -> Iterator[tuple[slice, Float[np.ndarray, "shared block k k"]]]:
+        """Yield some edges of a host problem with their tables, as in `all_pairwise`, until all.
+
+        Args:
+            entries: how many numbers the tables of a block have in each instance, about.
+
+        Raises:
+            ProblemTooLargeError: the tables of all edges do not fit into memory.
+        """
         shared = self.tables.shape[0]
         if self.weights is not None:
             shared = max(shared, self.weights.shape[0])
         check_room("a table for every edge", self.unary, shared * self.e * self.k**2)
-        tables = np.asarray(self.dense().tables[:, self.table_of], np.float64)
-        if self.weights is not None:
-            tables = tables * np.asarray(self.weights)[:, :, None, None]
-        return tables
+        different = self.dense().tables
+        count = max(1, entries // self.k**2)
+        for start in range(0, max(1, self.e), count):
+            block = slice(start, start + count)
+            tables = np.asarray(different[:, self.table_of[block]], np.float64)
+            if self.weights is not None:
+                tables = tables * np.asarray(self.weights)[:, block, None, None]
+            yield block, tables
 
     def score(self, labels: Any) -> ArrayT:
         """Return the score of each assignment, summed in float64.

@@ -23,6 +23,7 @@ from ..compiled.threads import available_cores
 from ..limits.deadline import Deadline, preparing
 from ..limits.progress import watched_by
 from ..options import check_threads
+from ..paused import PausedSolver
 from ..problems.problem import Problem
 from ..problems.starts import given_states
 from ..ranking import ranked_states
@@ -98,10 +99,13 @@ Then only the few neighbours of this spin have a field.
 """
 
 CUT_SECONDS = 0.5
-"""Minimum seconds of a run that is limited since another backend may prove the part sooner."""
+"""Seconds, without a time limit, of a run after which another backend may prove the part sooner."""
 
 TURN_SHARE = 0.1
-"""Share of a long time limit that such a run may take."""
+"""Share of a time limit that such a run may take."""
+
+LEAST_SECONDS = 0.1
+"""Minimum seconds of such a run within a time limit."""
 
 MOST_SECONDS = 60.0
 """Maximum seconds of such a run."""
@@ -324,7 +328,7 @@ def _exclusive(
         penalties: its groups, if they cover enough of its variables.
         deadline: when to end.
     """
-    cliques = _with_one_thread("clique_cover")
+    cliques = solver_class("clique_cover")().paused()
     yield Turn(cliques.with_options(nodes=FEW_NODES))
     entries = _entries(problem, SOON_WIDTH, deadline)
     if entries <= SOON_ENTRIES and _tables_in_time(entries, deadline):
@@ -340,12 +344,16 @@ def _exclusive(
 
 
 def _grouped(
-    problem: Problem, cliques: ArgmaxSolver, deadline: Deadline
+    problem: Problem, cliques: PausedSolver[Any], deadline: Deadline
 ) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield what proves a part that is all groups: linear programs bound it well.
 
-    Within a time limit, a search by cliques may still be better.
+    Cliques run first if their search is about to end. Within a time limit, they may still be better
+    afterwards.
     """
+    seconds = _of_a_turn(deadline)
+    if cliques.seconds_left <= seconds:
+        yield Turn(cliques, seconds)
     if deadline.limited:
         yield Turn(_within_constraints(problem.n), CUT_SHARE * deadline.left)
         yield Turn(cliques, CUT_SHARE * deadline.left)
@@ -354,17 +362,21 @@ def _grouped(
 
 def _ungrouped(
     problem: Problem,
-    cliques: ArgmaxSolver,
+    cliques: PausedSolver[Any],
     penalties: Penalties | None,
     deadline: Deadline,
 ) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield cliques, which prove such a part first, and a third party for its bound."""
+    """Yield cliques, which prove such a part first, and a third party for its bound.
+
+    The third party does not run if the cliques are likely to end in time.
+    """
     if deadline.limited:
         yield Turn(cliques, _of_a_turn(deadline))
-        third = third_party(problem.n)
-        if penalties is not None:
-            third = _within_constraints(problem.n)
-        yield Turn(third, CUT_SHARE * deadline.left)
+        if cliques.seconds_left > deadline.left:
+            third = third_party(problem.n)
+            if penalties is not None:
+                third = _within_constraints(problem.n)
+            yield Turn(third, CUT_SHARE * deadline.left)
     yield Turn(cliques)
 
 
@@ -418,7 +430,7 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     """Yield odd cycles, and the backends that are likely to finish if odd cycles are weaker."""
     entries = _entries(problem, deadline=deadline)
     elimination = _with_one_thread("elimination")
-    cuts = _with_one_thread("cycle_cuts")
+    cuts = solver_class("cycle_cuts")().paused()
     seconds = _of_a_turn(deadline)
     if not in_a_field:
         yield from _without_cycles(problem, seconds)
@@ -465,10 +477,8 @@ def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn[ArgmaxSolver]:
 def _of_a_turn(deadline: Deadline) -> float:
     """Return the seconds of a run that shows which backend is better."""
     if deadline.left == math.inf:
-        share = 0.0
-    else:
-        share = TURN_SHARE * deadline.left
-    return min(max(CUT_SECONDS, share), MOST_SECONDS)
+        return CUT_SECONDS
+    return min(max(LEAST_SECONDS, TURN_SHARE * deadline.left), MOST_SECONDS)
 
 
 def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:

@@ -21,6 +21,12 @@ void init_search(CliqueSearch* self, Indices unary, Edges edges, Indices pairwis
     new (self) CliqueSearch(scores, view(state), score, flag);
 }
 
+void offer(CliqueSearch& search, Array<const std::int8_t, 1> state, Index score) {
+    require(static_cast<Index>(state.shape(0)) == search.variables(),
+            "state has an entry for each variable");
+    search.offer(view(state), score);
+}
+
 }  // namespace
 }  // namespace solvers::clique_cover
 
@@ -34,6 +40,10 @@ BIND_KERNELS(clique_cover, m) {
              nb::arg("state").noconvert(), nb::arg("score"), nb::arg("stop").noconvert())
         .def("run", &solvers::run_nodes<CliqueSearch>, nb::arg("nodes"),
              nb::arg("stop").noconvert(), "Handle up to `nodes` nodes; return how many.")
+        .def("offer", &offer, nb::arg("state").noconvert(), nb::arg("score"),
+             "Take a state `[n]` if it scores more than the best one.")
+        .def_prop_ro("searched", &CliqueSearch::searched,
+                     "The share of the root's branches that are searched.")
         .def_prop_ro("finished", &CliqueSearch::finished, "Whether everything was searched.")
         .def_prop_ro("bound", &CliqueSearch::bound, "An upper bound on all integer scores.")
         .def_prop_ro("score", &CliqueSearch::score, "The integer score of the best state.")

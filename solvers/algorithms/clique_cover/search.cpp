@@ -71,6 +71,7 @@ CliqueSearch::CliqueSearch(const Scores& scores, std::span<const std::int8_t> st
     }
     nodes_.push_back({0, 0, 0, 0});
     expand(stop);
+    root_branches_ = nodes_[0].end;
 }
 
 Index CliqueSearch::bound() const {
@@ -78,6 +79,19 @@ Index CliqueSearch::bound() const {
     for (const Node& node : nodes_)
         if (node.end > node.begin) largest = std::max(largest, branches_[node.end - 1].bound);
     return std::max(score_, std::min(largest, root_bound_));
+}
+
+double CliqueSearch::searched() const {
+    // The last open branch of the root is under way.
+    if (finished() || root_branches_ == 0) return 1.0;
+    const Index open = nodes_[0].end + (depth() > 0 ? 1 : 0);
+    return 1.0 - static_cast<double>(open) / static_cast<double>(root_branches_);
+}
+
+void CliqueSearch::offer(std::span<const std::int8_t> state, Index score) {
+    if (score <= score_) return;
+    score_ = score;
+    state_.assign(state.begin(), state.end());
 }
 
 // Invariant: a set that beats `score_` is among those of the remaining branches of the nodes.

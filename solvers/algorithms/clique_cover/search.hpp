@@ -39,6 +39,9 @@ public:
     // Handles up to `nodes` nodes, until the end or until `stop` is set; returns how many.
     Index run(Index nodes, Stop stop);
 
+    // Takes a state `[n]` if it scores more than the best one.
+    void offer(std::span<const std::int8_t> state, Index score);
+
     bool finished() const { return nodes_.empty(); }
     Index variables() const { return n_; }
     Index score() const { return score_; }
@@ -46,6 +49,9 @@ public:
 
     // Returns an upper bound on all integer scores.
     Index bound() const;
+
+    // Returns the share of the root's branches that are searched.
+    double searched() const;
 
 private:
     // The chosen variables are 1, and the free ones of this node may be 1 too.
@@ -84,6 +90,7 @@ private:
     Index score_;
     std::vector<std::int8_t> state_;  // [n], by variables of the instance
     Index root_bound_ = 0;
+    Index root_branches_ = 0;
     // What a free variable of the last node adds, `[n]` each.
     std::vector<Index> worth_;  // at most, with half of each pair that raises the score
     std::vector<Index> most_;   // at most, with all of these pairs

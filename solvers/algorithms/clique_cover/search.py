@@ -26,12 +26,13 @@ References:
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...compiled._kernels import clique_cover as kernels
-from ...limits.deadline import Deadline
+from ...limits.deadline import Deadline, now
 from ...limits.progress import Known
 from ..precision.fixed_point import FixedPoint
 
@@ -43,6 +44,12 @@ WORK_A_CALL = 1 << 16
 
 NANOSECONDS = 300
 """Approximate time per node and variable."""
+
+LATER_SHARE = 0.5
+"""Maximum time of a branch of the root, as a share of the mean time of the branches before it.
+
+A branch lacks the variables of the branches before it, so it is smaller: 0.1 to 0.4 on nine graphs.
+"""
 
 
 class CliqueSearch:
@@ -74,6 +81,8 @@ class CliqueSearch:
             scores, constant = scores.flipped()
             state = 1 - state
             self._constant = int(constant[0])
+        self._searched_scores = scores
+        self._seconds = 0.0
         with deadline.flag(1e-9 * NANOSECONDS * self._n) as stop:
             self._search = kernels.CliqueSearch(
                 scores.unary[0],
@@ -100,6 +109,25 @@ class CliqueSearch:
         """An upper bound on all integer scores."""
         return int(self._search.bound) + self._constant
 
+    @property
+    def score_bound(self) -> float:
+        """An upper bound on all scores."""
+        return float(self._scores.bound(np.array([self.bound]))[0])
+
+    @property
+    def seconds_left(self) -> float:
+        """Estimated seconds until the end, from the branches of the root that are searched."""
+        searched = float(self._search.searched)
+        if searched == 0.0:
+            return math.inf
+        return LATER_SHARE * self._seconds * (1.0 - searched) / searched
+
+    def offer(self, z: np.ndarray) -> None:
+        """Keep a state `[n]` if it is better than the best one."""
+        state = z ^ np.int8(self._flip)
+        score = int(self._searched_scores.score(state[None])[0])
+        self._search.offer(np.ascontiguousarray(state, np.int8), score)
+
     def run(self, deadline: Deadline, nodes: float = np.inf) -> None:
         """Search until the end, the deadline, or so many nodes.
 
@@ -107,12 +135,14 @@ class CliqueSearch:
             deadline: when to end.
             nodes: how many nodes to handle, at most.
         """
+        begin = now()
         handled = 0
         at_once = max(1, WORK_A_CALL // self._n)
         with deadline.flag(1e-9 * NANOSECONDS * min(nodes * self._n, 1e9)) as stop:
             while not self.finished and not deadline.passed and handled < nodes:
                 handled += self._search.run(int(min(at_once, nodes - handled)), stop)
                 deadline.tell(self._known)
+        self._seconds += now() - begin
 
     def _known(self) -> Known:
-        return Known(self.z[None], self._scores.bound(np.array([self.bound])))
+        return Known.of(self.z, self.score_bound)

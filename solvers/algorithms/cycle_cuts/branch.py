@@ -56,6 +56,7 @@ class BranchAndCut:
         bound: an upper bound on the weight of all cuts.
         certificate: the certificate of the root.
         nodes: number of nodes that were handled so far.
+        root_done: whether only branching can continue, since no cycle is violated at the root.
     """
 
     def __init__(
@@ -81,7 +82,8 @@ class BranchAndCut:
         self.bound = cut.rounded_down(self.certificate.value)
         self.nodes = 0
         self._open: list[Node] = []
-        self._root_done = False
+        self.root_done = False
+        self._has_cycles = False
         self._fixed = np.full(len(cut.weights), FREE, np.int8)
 
     @property
@@ -102,13 +104,16 @@ class BranchAndCut:
 
     def cut_root(self, deadline: Deadline) -> None:
         """Add cycles until none is violated, the gap is closed, or the deadline passes."""
-        while not self.finished and not self._root_done and not deadline.passed:
+        while not self.finished and not self.root_done and not deadline.passed:
             deadline.tell(self._known)
             self.relaxation.fix(*_limits(self._fixed))
+            # Cycles of an earlier call wait if the deadline cut off the relaxation.
+            self._has_cycles = self._has_cycles or self._separate(deadline)
             # Without a violated cycle, or if the relaxation fails, only branching can continue.
-            if not self._separate(deadline) or not self._solve(deadline):
-                self._root_done = not deadline.passed
+            if not self._has_cycles or not self._solve(deadline):
+                self.root_done = not deadline.passed
                 return
+            self._has_cycles = False
             certificate = self.relaxation.certificate()
             self.offer(rounded(self.graph, self.relaxation.x))
             # Two certificates in different units: compare b

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
@@ -44,6 +45,9 @@ LEAST_IMPROVED = 0.02
 
 MOST_IMPROVED = 30.0
 """Maximum time, in seconds, of such a local search."""
+
+_IMPROVED_LATER: ContextVar[bool] = ContextVar("solvers_improved_later", default=False)
+"""Whether the solver around a backend, a portfolio, improves the state after the backend."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,13 +161,17 @@ def _then_improved(
     """Solve a part by the backend, and improve its state if there is no certificate.
 
     The local search takes a fixed share of the time that the backend took, so that a short run
-    within a long limit stays short.
+    within a long limit stays short. The backends of a portfolio leave it to the portfolio.
     """
-    if deadline.left == math.inf:
+    if deadline.left == math.inf or _IMPROVED_LATER.get():
         return solve_one(problem, deadline, start)
     begin = now()
     most = min(IMPROVED_SHARE * deadline.left, MOST_IMPROVED)
-    z, bound = solve_one(problem, deadline.within(deadline.left - most), start)
+    later = _IMPROVED_LATER.set(True)
+    try:
+        z, bound = solve_one(problem, deadline.within(deadline.left - most), start)
+    finally:
+        _IMPROVED_LATER.reset(later)
     # The bound equals the score up to rounding, so the state cannot be improved.
     if bound - problem.score_flat(z[None])[0] <= problem.rounding[0]:
         return z, bound

@@ -14,6 +14,13 @@ class CliqueSearch:
     def run(self, nodes: int, stop: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
         """Handle up to `nodes` nodes; return how many."""
 
+    def offer(self, state: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu', writable=False)], score: int) -> None:
+        """Take a state `[n]` if it scores more than the best one."""
+
+    @property
+    def searched(self) -> float:
+        """The share of the root's branches that are searched."""
+
     @property
     def finished(self) -> bool:
         """Whether everything was searched."""

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...arrays import NUMPY, Scores, States
+from ...limits.deadline import Deadline
 from ...limits.progress import Known
 from ...problems.problem import EPSILON, Problem
 from ...problems.topology import Topology
@@ -30,6 +31,18 @@ from ..problem import LabelProblem
 
 if TYPE_CHECKING:
     from jaxtyping import Float
+
+BLOCK_ENTRIES = 1 << 18
+"""Entries of tables between two looks at the deadline, in all instances together."""
+
+SECONDS_A_PAIR = 2.5e-7
+"""Approximate seconds per pair of bits after all pairs are written: walls, and a sort."""
+
+LEAST_SECONDS = 0.01
+"""Seconds of this work that a deadline does not end, as it does not end the first block.
+
+So small problems are always encoded.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +107,9 @@ def bits_of(labels: np.ndarray, problem: LabelProblem) -> np.ndarray:
     return bits.astype(np.int8)
 
 
-def domain_wall(problem: LabelProblem) -> DomainWall:
-    """Encode a problem on the host as a problem over bits."""
+def domain_wall(problem: LabelProblem, deadline: Deadline | None = None) -> DomainWall | None:
+    """Encode a problem on the host as a problem over bits; None if the deadline passes first."""
+    until = deadline or Deadline.after(None)
     starts = np.concatenate([[0], np.cumsum(problem.sizes - 1)])
     forbidden = forbidden_score(problem)
     values = allowed_scores(problem.unary, forbidden)
@@ -103,28 +117,59 @@ def domain_wall(problem: LabelProblem) -> DomainWall:
     constant = values[:, :, 0].sum(axis=1)
     # Bit b raises the value from b to b + 1, so its score is the difference of their scores.
     unary = np.diff(values, axis=2)
-    bits, pairs = _bits_of(problem, starts)
-    weights = np.empty((problem.batch, 0))
+    pairs = [np.zeros((0, 2), np.int64)]
+    weights = [np.empty((problem.batch, 0))]
     if problem.e:
-        tables = allowed_scores(np.broadcast_to(problem.all_pairwise(), _full(problem)), forbidden)
-        constant = constant + tables[:, :, 0, 0].sum(axis=1)
-        ends = problem.topology.pairs.T
-        for end, first in zip(ends, (tables[:, :, :, 0], tables[:, :, 0, :]), strict=True):
-            np.add.at(unary.swapaxes(0, 1), end, np.diff(first, axis=2).swapaxes(0, 1))
-        within = _within(problem)
-        # The bits of a pair score second differences, which
-        # are 0 where a table is a sum of a row and a column.
-        weights = np.diff(np.diff(tables, axis=2), axis=3)[:, within]
-        used = (weights != 0).any(axis=0)
-        weights = weights[:, used]
-        pairs = pairs[used]
-    flat = unary[:, bits[0], bits[1]]
-    flat, walls, costs = _with_walls(problem, starts, flat, weights, pairs)
-    joined = np.concatenate([pairs, walls]), np.concatenate([weights, costs], axis=1)
-    order = np.lexsort(joined[0].T[::-1])
-    topology = Topology(int(starts[-1]), joined[0][order])
+        for block, scores in problem.pairwise_blocks(BLOCK_ENTRIES // problem.batch):
+            if block.start and until.passed:
+                return None
+            tables = allowed_scores(np.broadcast_to(scores, _full(problem, scores)), forbidden)
+            ends = problem.topology.pairs[block].T
+            constant = constant + tables[:, :, 0, 0].sum(axis=1)
+            for end, first in zip(ends, (tables[:, :, :, 0], tables[:, :, 0, :]), strict=True):
+                np.add.at(unary.swapaxes(0, 1), end, np.diff(first, axis=2).swapaxes(0, 1))
+            # The bits of a pair score second differences, which
+            # are 0 where a table is a sum of a row and a column.
+            differences = np.diff(np.diff(tables, axis=2), axis=3)
+            used = (differences != 0).any(axis=0) & _within(problem, ends)
+            edge, a, b = np.nonzero(used)
+            pairs.append(np.stack([starts[ends[0, edge]] + a, starts[ends[1, edge]] + b], axis=1))
+            weights.append(differences[:, used])
+    joined = np.concatenate(pairs)
+    if SECONDS_A_PAIR * len(joined) > max(LEAST_SECONDS, until.left):
+        return None
+    return _joined(problem, starts, unary, np.concatenate(weights, axis=1), joined, constant)
+
+
+def _joined(
+    problem: LabelProblem,
+    starts: np.ndarray,
+    unary: np.ndarray,
+    weights: np.ndarray,
+    pairs: np.ndarray,
+    constant: Scores,
+) -> DomainWall:
+    """Return the problem over bits, with walls and with its pairs in order.
+
+    Args:
+        problem: the problem over labels.
+        starts: `[n + 1]`, the first bit of each variable.
+        unary: `[batch, n, k - 1]`, the scores of single bits.
+        weights: `[batch, pairs]`, the scores of pairs of bits.
+        pairs: `[pairs, 2]`.
+        constant: `[batch]`, the score of the first values.
+    """
+    forbidden = forbidden_score(problem)
+    variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
+    places = np.arange(starts[-1]) - starts[variable]
+    flat, walls, costs = _with_walls(problem, starts, unary[:, variable, places], weights, pairs)
+    every = np.concatenate([pairs, walls])
+    scores = np.concatenate([weights, costs], axis=1)
+    # The pairs of an edge are in order already, so this sort is quicker than one of two columns.
+    order = np.argsort(every[:, 0] * starts[-1] + every[:, 1], kind="stable")
+    topology = Topology(int(starts[-1]), every[order])
     binary = Problem(
-        flat, np.ascontiguousarray(joined[1][:, order]), topology, (problem.batch,), NUMPY
+        flat, np.ascontiguousarray(scores[:, order]), topology, (problem.batch,), NUMPY
     )
     rounding = 2 * binary.rounding + problem.rounding
     tolerance = problem.rounding + 64 * EPSILON * binary.magnitude
@@ -140,8 +185,8 @@ def pairs_of_bits(problem: LabelProblem) -> int:
     return int(bits.prod(axis=1, dtype=np.int64).sum())
 
 
-def _full(problem: LabelProblem) -> tuple[int, int, int, int]:
-    return problem.batch, problem.e, problem.k, problem.k
+def _full(problem: LabelProblem, tables: np.ndarray) -> tuple[int, ...]:
+    return problem.batch, *tables.shape[1:]
 
 
 def forbidden_score(problem: LabelProblem) -> Scores:
@@ -158,25 +203,15 @@ def allowed_scores(scores: np.ndarray, forbidden: Scores) -> Float[np.ndarray, "
     return np.where(np.isinf(values), forbidden.reshape(-1, *[1] * (values.ndim - 1)), values)
 
 
-def _bits_of(
-    problem: LabelProblem, starts: np.ndarray
-) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """Return (variable, place) of each bit, and the pairs of bits that edges join."""
-    variable = np.repeat(np.arange(problem.n), problem.sizes - 1)
-    places = np.arange(starts[-1]) - starts[variable]
-    if problem.e:
-        edge, a, b = np.nonzero(_within(problem))
-    else:
-        edge, a, b = np.zeros((3, 0), np.int64)
-    i, j = problem.topology.pairs[edge].T
-    return (variable, places), np.stack([starts[i] + a, starts[j] + b], axis=1)
+def _within(problem: LabelProblem, ends: np.ndarray) -> np.ndarray:
+    """Return `[edges, k - 1, k - 1]`: whether both ends have the values of a second difference.
 
-
-def _within(problem: LabelProblem) -> np.ndarray:
-    """Return `[e, k - 1, k - 1]`: whether both ends have the values of a second difference."""
+    Args:
+        problem: a problem.
+        ends: `[2, edges]`, the variables of some edges.
+    """
     has = np.arange(problem.k - 1) < (problem.sizes - 1)[:, None]
-    i, j = problem.topology.pairs.T
-    within: np.ndarray = has[i][:, :, None] & has[j][:, None, :]
+    within: np.ndarray = has[ends[0]][:, :, None] & has[ends[1]][:, None, :]
     return within
 
 

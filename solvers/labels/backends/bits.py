@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...constraint_rows import Rows
-from ...errors import InfeasibleError
+from ...errors import InfeasibleError, UnsupportedProblemError
 from ...limits.deadline import Deadline, preparing
 from ...problems.starts import given_states
 from ...registry import BITS
@@ -44,38 +44,46 @@ class Bits(LabelSolver):
 
     def why_not(self, problem: LabelProblem) -> tuple[str, ...]:
         """Return why the binary solver cannot take the bits; nothing if `auto` chooses it."""
-        if isinstance(self.solver, str) and self.solver == "auto":
+        coded = self._coded_for_checks(problem)
+        if coded is None:
             return ()
-        bits = domain_wall(problem.to_host()).problem
-        if not bits.n:
-            return ()
-        binary = resolve(self.solver, bits)
-        return tuple(
-            f"by {binary.name} of its {bits.n} bits: {reason}" for reason in binary.why_not(bits)
-        )
+        return _why_not(coded, resolve(self.solver, coded.problem))
 
     def why_not_within(self, problem: LabelProblem, constraints: Rows) -> str | None:
         """Return why the binary solver cannot take the constraints over the bits, or None.
 
         With "auto", no binary solver is chosen yet.
         """
+        coded = self._coded_for_checks(problem)
+        if coded is None:
+            return super().why_not_within(problem, constraints)
+        binary = resolve(self.solver, coded.problem)
+        return _why_not_within(coded, binary, rows_of_bits(constraints, problem))
+
+    def _coded_for_checks(self, problem: LabelProblem) -> DomainWall | None:
+        """Return the bits; None if no check needs them."""
         if isinstance(self.solver, str) and self.solver == "auto":
-            return super().why_not_within(problem, constraints)
-        bits = domain_wall(problem.to_host()).problem
-        if not bits.n:
-            return super().why_not_within(problem, constraints)
-        binary = resolve(self.solver, bits)
-        reason = binary.why_not_within(bits, rows_of_bits(constraints, problem))
-        if reason is None:
             return None
-        return f"by {binary.name} of its {bits.n} bits: {reason}"
+        coded = domain_wall(problem.to_host())
+        if coded is None or not coded.problem.n:
+            return None
+        return coded
+
+    def _check_first(self, problem: LabelProblem, constraints: Rows | None = None) -> None:
+        # The checks need the bits, whose writing the time limit has to watch.
+        if constraints is not None and isinstance(self.solver, str) and self.solver == "auto":
+            self.check_within(problem, constraints)
 
     def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
-        coded = domain_wall(problem)
+        coded = domain_wall(problem, deadline)
+        if coded is None:
+            return Maximiser(self._first_labels(problem), problem.trivial_bound)
         if not coded.problem.n:  # one value each
             return Maximiser(coded.labels(coded.problem.unary))
         with preparing(deadline):
             binary = self._started(resolve(self.solver, coded.problem), problem)
+        if reasons := _why_not(coded, binary):
+            raise UnsupportedProblemError(self.name, reasons)
         binary.check(coded.problem)
         solution = binary.solve_until(
             coded.problem, deadline.within_whole(coded.problem, coded.known)
@@ -85,7 +93,11 @@ class Bits(LabelSolver):
     def _argmax_within(
         self, problem: LabelProblem, constraints: Rows, deadline: Deadline
     ) -> Maximiser:
-        coded = domain_wall(problem)
+        coded = domain_wall(problem, deadline)
+        if coded is None:
+            labels = self._first_labels(problem)
+            allowed = constraints.satisfied(problem.columns(labels))
+            return Maximiser(np.where(allowed[:, None], labels, -1), problem.trivial_bound)
         if not coded.problem.n:
             labels = coded.labels(coded.problem.unary)
             if not constraints.satisfied(problem.columns(labels)).all():
@@ -95,6 +107,12 @@ class Bits(LabelSolver):
         with preparing(deadline):
             named = BITS.named(self.solver) or select_within(coded.problem, rows).solver
         binary = self._started(named, problem)
+        reasons = _why_not(coded, binary)
+        reason = _why_not_within(coded, binary, rows)
+        if reason is not None:
+            reasons = (*reasons, reason)
+        if reasons:
+            raise UnsupportedProblemError(self.name, reasons)
         try:
             with heard_of(coded.problem, coded.known):
                 solution = binary.solve_within(coded.problem, rows, deadline)
@@ -105,6 +123,13 @@ class Bits(LabelSolver):
                 raise
             solution = stopped.solution
         return self._maximiser(coded, solution, binary)
+
+    def _first_labels(self, problem: LabelProblem) -> np.ndarray:
+        """Return the initial labels, or the best ones without pairs."""
+        labels = given_labels(self.start, problem)
+        if labels is None:
+            labels = np.asarray(problem.unary).argmax(axis=-1)
+        return labels
 
     def _started(self, binary: ArgmaxSolver, problem: LabelProblem) -> ArgmaxSolver:
         """Return the binary solver, with the bits of the initial labels if it takes a start."""
@@ -122,3 +147,20 @@ class Bits(LabelSolver):
         z = coded.labels(solution.z)
         bound = coded.bound(solution.bound)
         return Maximiser(z, bound, stats, solution.solver, coded.rounding, coded.tolerance)
+
+
+def _why_not(coded: DomainWall, binary: ArgmaxSolver) -> tuple[str, ...]:
+    """Return the reasons why a binary solver cannot take the bits."""
+    return tuple(_of_bits(coded, binary, reason) for reason in binary.why_not(coded.problem))
+
+
+def _why_not_within(coded: DomainWall, binary: ArgmaxSolver, rows: Rows) -> str | None:
+    """Return why a binary solver cannot take constraints over the bits; None if it can."""
+    reason = binary.why_not_within(coded.problem, rows)
+    if reason is None:
+        return None
+    return _of_bits(coded, binary, reason)
+
+
+def _of_bits(coded: DomainWall, binary: ArgmaxSolver, reason: str) -> str:
+    return f"by {binary.name} of its {coded.problem.n} bits: {reason}"
