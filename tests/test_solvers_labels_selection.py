@@ -116,9 +116,7 @@ def test_a_solver_of_bits_that_cannot_take_them_says_why():
     with pytest.raises(UnsupportedProblemError, match="by max_flow of its 60 bits: pairwise"):
         solve(problem, solver="max_flow", constraints=[at_most(1, [(0, 1)])])
     with pytest.raises(UnsupportedProblemError, match="by dual_ascent of its 60 bits: it takes no"):
-        solve(
-            problem, solver=solver_class("dual_ascent")(), constraints=[at_most(1, [(0, 1)])]
-        )
+        solve(problem, solver=solver_class("dual_ascent")(), constraints=[at_most(1, [(0, 1)])])
 
 
 def test_a_cut_that_may_take_longer_than_the_limit_leaves_its_time_to_a_search():

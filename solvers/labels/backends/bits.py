@@ -126,7 +126,7 @@ class Bits(LabelSolver):
 
     def _first_labels(self, problem: LabelProblem) -> np.ndarray:
         """Return the initial labels, or the best ones without pairs."""
-        labels = given_labels(self.start, problem)
+        labels = given_states(self.start, problem, np.int64)
         if labels is None:
             labels = np.asarray(problem.unary).argmax(axis=-1)
         return labels
