@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from optional import optional
 
-from solvers import InfeasibleError, OptionError, Problem, gibbs, instances, solve, uniforms_shape
+from solvers import (
+    InfeasibleError,
+    OptionError,
+    Problem,
+    SolveInterrupted,
+    gibbs,
+    instances,
+    interrupt_solves,
+    solve,
+    uniforms_shape,
+)
 from solvers.constraints import at_most, cardinality, one_of
 from solvers.labels import LabelProblem
 
@@ -272,6 +282,27 @@ def test_a_callback_hears_of_the_instances_of_a_group_by_their_numbers():
     for progress in heard:
         np.testing.assert_allclose(problem.score(progress.z), progress.score)
         assert (progress.z[0] == values[0]).all()
+
+
+@pytest.mark.parametrize(
+    "options", [{"k_best": 2}, {"constraints": [at_most(75, range(150))]}], ids=["k_best", "rows"]
+)
+def test_an_interrupt_has_the_states_of_all_groups(options):
+    problem = instances.dense(150, 3, np.random.default_rng(0)).problem()
+    values = np.full((3, 150), -1)
+    values[1, :2] = 1
+    values[2, 2:4] = 1
+    with pytest.raises(SolveInterrupted) as stopped:
+        solve(problem, fix=values, callback=lambda progress: interrupt_solves(), **options)
+    solution = stopped.value.solution
+    z = solution.z.reshape(3, -1, 150)
+    assert (z >= 0).all()
+    assert ((values[:, None] < 0) | (z == values[:, None])).all()
+    for place in range(z.shape[1]):
+        scores = solution.score.reshape(3, -1)[:, place]
+        np.testing.assert_allclose(scores, problem.score(z[:, place]))
+        assert (solution.bound.reshape(3, -1)[:, place] >= scores).all()
+    assert solve(problem, fix=values, time_limit=0.01).z.shape == (3, 150)  # later calls go on
 
 
 def test_two_leading_dimensions_and_tensors_come_back():

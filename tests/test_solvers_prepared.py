@@ -252,5 +252,5 @@ def test_a_start_is_used_as_solve_uses_it():
     start = chain(*scores, start=[1, 0, 1])
     assert start.stats["start"] == "used"
     assert float(start.score) >= 2.0
-    with pytest.raises(OptionError, match="zeros and ones"):
+    with pytest.raises(OptionError, match="variable 0 the value 2"):
         chain(*scores, start=[2, 0, 1])

@@ -97,7 +97,8 @@ def solve_labels(
             object; or "auto" (`select_solver`).
         time_limit: seconds for the whole batch, for solvers that can stop early; or a `Deadline`.
         fix: variables that keep a value: {i: value}, or `[n]` or `[..., n]` with -1 for a free one.
-            For a `LabelConversion`, the keys and values are its names.
+            Instances may fix different variables. For a `LabelConversion`, the keys and values are
+            its names.
         start: initial labels `[..., n]`; for a `LabelConversion`, {name: value}. The answer is
             never worse than allowed initial labels. If the solver cannot use them, `stats["start"]`
             is "unused". Cannot be combined with `k_best`.

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...compiled.threads import available_cores
 from ...limits.deadline import Deadline
-from ...limits.interrupts import in_threads
-from ...limits.progress import Known
 from ...options import check_threads, check_whole
-from ...problems.starts import starts_of
 from ...solution import Maximiser
 from ...solver import Capabilities
 from ..algorithms.first_labels import begun
+from ..algorithms.side_by_side import side_by_side
 from ..algorithms.whole_scores import WholeScores
 from ..problem import LabelProblem
 from ..solver import LabelSolver
@@ -62,28 +58,11 @@ class DualAscent(LabelSolver):
             check_whole("visits", self.visits, 1, 2**62)
 
     def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
-        workers = self.threads or available_cores()
-        tasks = [
-            partial(self._solve, problem, instance, workers, deadline, first)
-            for instance, first in enumerate(starts_of(self.start, problem, np.int64))
-        ]
-        labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
-        return Maximiser(np.stack(labels), np.array(bounds))
+        return side_by_side(problem, deadline, self._solve, self.threads, self.start)
 
     def _solve(
-        self,
-        problem: LabelProblem,
-        instance: int,
-        workers: int,
-        deadline: Deadline,
-        first: np.ndarray | None,
+        self, problem: LabelProblem, deadline: Deadline, first: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
-        rounds = -(-(problem.batch - instance) // workers)
-        one = problem.instances(slice(instance, instance + 1))
-        rows = slice(instance, instance + 1)
-        soon = deadline.within(deadline.left / rounds).within_whole(
-            one, partial(Known._replace, rows=rows)
-        )
-        search = begun(WholeScores.of(one), soon, first)
-        search.run(soon, self.visits or np.inf)
+        search = begun(WholeScores.of(problem), deadline, first)
+        search.run(deadline, self.visits or np.inf)
         return search.labels, search.bound

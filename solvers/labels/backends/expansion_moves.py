@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...compiled.threads import available_cores
 from ...limits.deadline import Deadline
-from ...limits.interrupts import in_threads
-from ...limits.progress import Known
 from ...options import check_threads
-from ...problems.starts import starts_of
 from ...solution import Maximiser
 from ...solver import Capabilities
 from ..algorithms.first_labels import begun
+from ..algorithms.side_by_side import side_by_side
 from ..algorithms.whole_scores import WholeScores
 from ..problem import LabelProblem
 from ..solver import LabelSolver
@@ -53,26 +49,12 @@ class ExpansionMoves(LabelSolver):
         check_threads(self.threads)
 
     def _argmax(self, problem: LabelProblem, deadline: Deadline) -> Maximiser:
-        workers = self.threads or available_cores()
-        tasks = [
-            partial(_moved, problem, instance, workers, deadline, first)
-            for instance, first in enumerate(starts_of(self.start, problem, np.int64))
-        ]
-        labels, bounds = zip(*in_threads(tasks, min(workers, len(tasks))), strict=True)
-        return Maximiser(np.stack(labels), np.array(bounds))
+        return side_by_side(problem, deadline, _moved, self.threads, self.start)
 
 
 def _moved(
-    problem: LabelProblem,
-    instance: int,
-    workers: int,
-    deadline: Deadline,
-    first: np.ndarray | None,
+    problem: LabelProblem, deadline: Deadline, first: np.ndarray | None
 ) -> tuple[np.ndarray, float]:
-    """Return labels and a bound of an instance, within its share of the time."""
-    one = problem.instances(slice(instance, instance + 1))
-    rows = slice(instance, instance + 1)
-    soon = deadline.within(deadline.left / -(-(problem.batch - instance) // workers))
-    heard = soon.within_whole(one, partial(Known._replace, rows=rows))
-    search = begun(WholeScores.of(one), heard, first)
+    """Return labels and a bound of an instance."""
+    search = begun(WholeScores.of(problem), deadline, first)
     return search.labels, search.bound
