@@ -1729,7 +1729,10 @@ def of_pyepo():
         points(task, "SPO+ through the structure") - min(points(task, name) for name in rows[task])
         for task in tasks
     ]
-    yield "its regret is at most {:.1f} points above that of the best method", [max(above)]
+    yield (
+        "its regret is at most {:.1f} percentage points above that of the best method",
+        [max(above)],
+    )
     one_draw = "ArgmaxLayer, implicit MLE, noise"
     saved = {task: points(task, one_draw) - points(task, three_draws) for task in tasks}
     assert saved.pop("shortest_paths") < 0.1  # "and not on shortest paths"
