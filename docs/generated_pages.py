@@ -45,6 +45,7 @@ def write(app) -> None:
     for rows in (
         structure_pages.shortest_paths,
         structure_pages.decisions,
+        structure_pages.decisions_seconds,
         structure_pages.decisions_from_pictures,
         structure_pages.pyepo_processes,
         structure_pages.experts,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -54,7 +55,17 @@ def average(seconds: list[float], digits: int) -> str:
 
 
 def decisions() -> list[list[str]]:
-    """Regret and seconds of each method on the tasks of PyEPO."""
+    """Regret of each method on the tasks of PyEPO."""
+    return of_pyepo_tasks(regret_of)
+
+
+def decisions_seconds() -> list[list[str]]:
+    """CPU seconds of a training of each method on the tasks of PyEPO."""
+    return of_pyepo_tasks(seconds_of)
+
+
+def of_pyepo_tasks(cell: Callable[[dict[str, dict[str, Any]], str], str]) -> list[list[str]]:
+    """A row for each method and a column for each task; a cell is empty without a measurement."""
     columns = {
         "shortest paths": "shortest_paths",
         "knapsack": "knapsack",
@@ -66,7 +77,7 @@ def decisions() -> list[list[str]]:
     methods = dict.fromkeys(method for rows in tables.values() for method in rows)
     lines = [["method", *(f"{title} ↓" for title in tables)]]
     for method in methods:
-        cells = [regret_and_seconds(rows, method) for rows in tables.values()]
+        cells = [cell(rows, method) if method in rows else "" for rows in tables.values()]
         lines.append([title_of(method), *cells])
     return lines
 
@@ -77,18 +88,18 @@ def rows_of_decisions(name: str) -> dict[str, dict[str, Any]]:
     return {row["method"]: row for row in record["rows"]}
 
 
-def regret_and_seconds(rows: dict[str, dict[str, Any]], method: str) -> str:
-    """The mean regret in percent, with the CPU seconds of a training; empty without a row.
-
-    The smallest regret of a task is bold.
-    """
-    if method not in rows:
-        return ""
+def regret_of(rows: dict[str, dict[str, Any]], method: str) -> str:
+    """The mean regret in percent. The smallest regret of a task is bold."""
     regrets = {name: f"{100 * mean(row['regret']):.1f}" for name, row in rows.items()}
     regret = regrets[method]
     if float(regret) == min(map(float, regrets.values())):
-        regret = f"**{regret}**"
-    return f"{regret} ({mean(rows[method]['seconds']):.2f} s)"
+        return f"**{regret}**"
+    return regret
+
+
+def seconds_of(rows: dict[str, dict[str, Any]], method: str) -> str:
+    """The mean CPU seconds of a training."""
+    return f"{mean(rows[method]['seconds']):.2f}"
 
 
 def pyepo_processes() -> list[list[str]]:
