@@ -511,7 +511,7 @@ def of_protocol():
             ["larger/n50-chain-ram-seed0.json"],
         )
     ]
-    yield "validation bound is {:.1f} with dropout and {:.1f} without", ends
+    yield "the bound is {:.1f} nats with dropout and {:.1f} without", ends
     yield (
         "direct optimization is {:.1f} to {:.1f} nats better",
         gains_of_a_small_epsilon(chosen_bounds()),
@@ -522,7 +522,7 @@ def of_protocol():
     )
     yield "better by {:.1f} nats in one row", [chosen - best]
     means = counts_of("table2")["accuracy, %", "direct"][0]
-    yield f"in 9 of 10 cells by the first seed, and in {means} by the means", []
+    yield f"in 9 of 10 cases by the first seed, and in {means} by the means", []
 
 
 def of_measurements():
