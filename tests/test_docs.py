@@ -1123,12 +1123,12 @@ def of_all_default_settings():
     ends = {name: mean(bounds["50 categories", name, 30]) for name in DEFAULTS_BESIDE}
     assert min(ends, key=ends.get) == "two sides, annealed from 30"
     cases = {(row["size"], row["epochs"]) for row in rows}
-    yield f"In {len(cases) - 1} of {len(cases)} cases, no setting is more than two nats better", []
+    yield f"In {len(cases) - 1} of {len(cases)} cases, the best setting is at most two nats better", []
     yield "The exception is 50 categories with 10 epochs. There, *one-sided, KL from 10*", []
     ranges = [max(several) - min(several) for several in bounds.values() if len(several) == 3]
-    yield "in the median, the worst of three seeds is {:.1f} nats above", [median(ranges)]
-    yield "In the second table, {} bounds have three seeds.", [len(ranges)]
-    yield "The largest difference of two of their seeds is {:.1f} nats.", [max(ranges)]
+    yield "between the best and the worst of three seeds is {:.1f} nats", [median(ranges)]
+    yield "Of the bounds, {} have three seeds.", [len(ranges)]
+    yield "The largest difference between two of these seeds is {:.1f} nats.", [max(ranges)]
     yield from of_the_gains_of_other_settings(bounds)
 
 
@@ -1140,7 +1140,7 @@ def of_the_gains_of_other_settings(bounds):
         for epochs in (10, 30)
     )
     yield "is {:.1f} nats better than the default", [early]
-    yield "After 30 epochs, this setting is {:.1f} nats worse", [-late]
+    yield "With 30 epochs, it is {:.1f} nats worse", [-late]
 
 
 DEFAULTS_BESIDE = ("one side, annealed from 10", "two sides, annealed from 30")
