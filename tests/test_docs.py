@@ -1123,7 +1123,10 @@ def of_all_default_settings():
     ends = {name: mean(bounds["50 categories", name, 30]) for name in DEFAULTS_BESIDE}
     assert min(ends, key=ends.get) == "two sides, annealed from 30"
     cases = {(row["size"], row["epochs"]) for row in rows}
-    yield f"In {len(cases) - 1} of {len(cases)} cases, the best setting is at most two nats better", []
+    yield (
+        f"In {len(cases) - 1} of {len(cases)} cases, the best setting is at most two nats better",
+        [],
+    )
     yield "The exception is 50 categories with 10 epochs. There, *one-sided, KL from 10*", []
     ranges = [max(several) - min(several) for several in bounds.values() if len(several) == 3]
     yield "between the best and the worst of three seeds is {:.1f} nats", [median(ranges)]
