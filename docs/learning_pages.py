@@ -483,7 +483,10 @@ def chosen_settings() -> list[list[str]]:
 
 
 def all_settings() -> list[list[str]]:
-    """Return a row for each code and setting, the best after the longest training first."""
+    """Return a row for each code and setting, the best after the longest training first.
+
+    The cells of the defaults are bold.
+    """
     bounds = bounds_of_settings()
     lengths = sorted({length for _, _, length in bounds})
     lines = [["code", "setting", *(f"{epochs} epochs: bound, nats ↓" for epochs in lengths)]]
@@ -494,7 +497,10 @@ def all_settings() -> list[list[str]]:
             cells = []
             for epochs in lengths:
                 values = bounds.get((code, setting, epochs))
-                cells.append(spread(values) if values else "")
+                cell = spread(values) if values else ""
+                if setting == name_of_default(code, epochs):
+                    cell = f"**{cell}**"
+                cells.append(cell)
             lines.append([code, DESCRIPTIONS.get(setting, setting), *cells])
     return lines
 
