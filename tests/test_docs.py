@@ -698,7 +698,7 @@ def of_variants_with_few_labels():
         mean(100 * (run["accuracy"] - run["accuracy_sampled"]) for run in by_seed(cell, "table2"))
         for cell in (f"{data}-{labels}labels-direct" for data, labels in CELLS_OF_TABLE2)
     ]
-    yield "is at most {:.1f} points lower", [max(costs)]
+    yield "the accuracy is at most {:.1f} points lower", [max(costs)]
     paper = Experiment.named("table2").paper
     cells = [f"{data}-{labels}labels-direct" for data, labels in CELLS_OF_TABLE2]
     first = sum(
@@ -710,7 +710,7 @@ def of_variants_with_few_labels():
     yield from of_the_changed_rule()
     steps = record("estimators.json")["ms_a_step"]["mixture"]
     yield (
-        "A step of direct optimization takes {:.2f} times as long as a step of Gumbel-softmax",
+        "| time of a step of direct optimization | {:.2f} times that of Gumbel-softmax",
         [steps["direct"] / steps["gumbel_softmax"]],
     )
 
@@ -741,9 +741,10 @@ def of_the_changed_rule():
         row = f"| {title}, {labels} labels | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.1f}} | {{:.1f}} |"
         yield row, [*bounds, *accuracies]
         if len(of_seeds) > 1:
-            row = f"| {title}, {labels} labels | {{:.2f}} | {{:.2f}} |"
-            yield row, [averaged, paper[cell]["bound"]]
-    assert len(worse) == 4  # "Four of the 20 may be too good"
+            row = f"| {title}, {labels} labels | {{:.2f}} | {{:.2f}} | {{:.2f}} |"
+            reported = mean(run["bound"] for run in by_seed(cell, "table2"))
+            yield row, [averaged, reported, paper[cell]["bound"]]
+    assert len(worse) == 4  # "16 of the 20 are better than the paper's"
     numbers = [min(gains), max(gains), max(costs)]
     yield "by {:.0f} to {:.0f} nats, and costs up to {:.1f} points of accuracy.**", numbers
     by_means = [(title, labels) for title, labels, of_means in worse if of_means]
