@@ -1677,14 +1677,22 @@ def of_loss_experiment():
     rows = record("losses.json")["rows"]
     named = {
         "`StructuredHinge`": "StructuredHinge",
-        "`ArgmaxLayer`, defaults": "ArgmaxLayer, defaults",
-        "`DirectLoss`, noise": "DirectLoss, noise",
-        "`DirectLoss`": "DirectLoss",
-        "`ArgmaxLayer`, `seed=None`": "ArgmaxLayer, seed=None",
+        "[`ArgmaxLayer`](argmax_layer.md), defaults": "ArgmaxLayer, defaults",
+        "`ImplicitMLELoss`": "ImplicitMLELoss",
+        "`ArgmaxLayer`, cost=1 - IoU": "ArgmaxLayer, cost=1 - IoU",
+        "`ArgmaxLayer`, defaults | yes": "ArgmaxLayer, defaults",
+        "`ArgmaxLayer`, `seed=None` | no": "ArgmaxLayer, seed=None",
+        "`DirectLoss`, `generator=` is passed | yes": "DirectLoss, noise",
+        "`DirectLoss`, defaults | no": "DirectLoss",
     }
     for words, name in named.items():
         found = ends(rows[name])
         yield f"| {words} | {{:.3f}} | {{:.3f}} |", [median(found), min(found)]
+    medians = sorted((median(ends(row)) for row in rows.values()), reverse=True)
+    yield "Four losses are equally good here, with medians of {:.3f} to {:.3f}", [
+        medians[3],
+        medians[0],
+    ]
     noisy = rows["DirectLoss, noise"]
     words = "falls from {:.3f} after 25 steps to {:.3f} at the end"
     yield words, [median(at_step(noisy, 25)), median(ends(noisy))]
