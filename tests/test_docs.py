@@ -1689,10 +1689,8 @@ def of_loss_experiment():
         found = ends(rows[name])
         yield f"| {words} | {{:.3f}} | {{:.3f}} |", [median(found), min(found)]
     medians = sorted((median(ends(row)) for row in rows.values()), reverse=True)
-    yield "Four losses are equally good here, with medians of {:.3f} to {:.3f}", [
-        medians[3],
-        medians[0],
-    ]
+    words = "Four losses are equally good here, with medians of {:.3f} to {:.3f}"
+    yield words, [medians[3], medians[0]]
     noisy = rows["DirectLoss, noise"]
     words = "falls from {:.3f} after 25 steps to {:.3f} at the end"
     yield words, [median(at_step(noisy, 25)), median(ends(noisy))]
