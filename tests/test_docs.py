@@ -574,20 +574,18 @@ def of_epsilon_and_sides():
     words = "50,000 steps (batches) | `--sides 1`: [its bound was {:.1f} nats better]"
     yield words, [gain_of_one_side()]
     rows = record("which_estimator.json")["rows"]
-    two, one = (
-        next(row for row in rows if (row["encoder"], row["estimator"]) == ("general", name))
-        for name in ("direct, two sides", "direct")
-    )
-    words = "The cosine is {:.2f} with one side and {:.2f} with two."
-    yield words, [one["cosine"], two["cosine"]]
-    yield "the noise of an estimate is {:.2f} times that of one side", [two["noise"] / one["noise"]]
+    by_name = {(row["encoder"], row["estimator"]): row for row in rows}
+    for encoder, word in (("independent", "independent"), ("general", "coupled")):
+        sides = [by_name[encoder, name] for name in ("direct", "direct, two sides")]
+        numbers = [row[name] for name in ("noise", "cosine") for row in sides]
+        yield f"| {word} | {{:.2f}} | {{:.2f}} | {{:.2f}} | {{:.2f}} |", numbers
     reports = record("bias-variance/gradients.json")["reports"]
     for epsilon, digits in (("0.1", 3), ("0.2", 3), ("0.5", 2)):
         cosines = [
             reports[f"{name} {epsilon}"]["cosine"] for name in ("direct", "direct, two-sided")
         ]
         cells = " | ".join(f"{cosine:.{digits}f}" for cosine in cosines)
-        yield f"one variable of ten categories, epsilon {epsilon} | {cells} |", []
+        yield f"| epsilon {epsilon} | {cells} |", []
 
 
 def of_own_styles(paper):
