@@ -389,8 +389,8 @@ def losses() -> str:
     versions = ", ".join(f"{name} {record['versions'][name]}" for name in ("torch", "numpy"))
     return (
         table(heading, lines)
-        + f"\nMedian of {len(row_seeds(record))} seeds and the worst of them, {record['held_out']} test images; "
-        f"{record['hardware']['processor']}, one core, {versions}.\n"
+        + f"\nThe numbers are medians of {len(row_seeds(record))} seeds on {record['held_out']} test images. "
+        f"They were measured on one core of {record['hardware']['processor']}, with {versions}.\n"
     )
 
 

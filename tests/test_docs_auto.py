@@ -184,7 +184,7 @@ def of_backends():
     tabu = local_search.TABU_SHARE
     shares = f"tabu search for {share(tabu)} of the time; then recombination"
     yield f"| mean degree at most {improvement.SUBGRAPH_DEGREE} | {shares}"
-    yield f"recombination of local optima for {share(1 - tabu)}."
+    yield f"recombination of local optima for {share(1 - tabu)} |"
     half = improvement.RECOMBINED_SHARE
     found = "recombination of local optima, found by tabu search,"
     yield f"| all others | {found} for {share(half)} of the time;"
