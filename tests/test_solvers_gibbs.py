@@ -395,7 +395,7 @@ def test_elimination_wants_a_uniform_a_variable():
 
 
 def test_tables_that_free_memory_does_not_hold_are_computed_again(free_memory):
-    wide = spin_glass(12, 12, 1, np.random.default_rng(0))
+    wide = spin_glass(14, 14, 1, np.random.default_rng(0))  # memory is not asked for less
     arguments = {"unary": wide.unary, "pairwise": wide.pairwise, "edges": wide.edges}
     kept = gibbs(**arguments)
     free_memory(2**20)
