@@ -95,12 +95,15 @@ def of_exclusive_pairs():
     yield "`clique_cover` first runs for about 20 ms."
     yield f"if there are at most {power(sparse.SOON_ENTRIES)} entries."
     few_groups = f"one-hot penalties: at most {penalties.FEW_GROUPS} groups per variable"
-    limited = f"a package for {part}; `clique_cover` for {part}; the package until the end"
+    first = f"a package for {part}; a short run of `clique_cover`"
+    limited = f"{first}; its linear programs for {part}; the package until the end"
     yield f"| {few_groups} | a package | {limited} |"
     degree = f"mean degree at most {sparse.EDGE_DEGREE}"
     yield f"| {degree} | `clique_cover` for {sparse.CLIQUE_SECONDS:g} s; then a package"
-    limited = f"a short run of `clique_cover`; a package for {part}; `clique_cover` until the end"
+    first = f"a short run of `clique_cover`; a package for {part}"
+    limited = f"{first}; linear programs for {part}; `clique_cover` until the end"
     yield f"| any other | `clique_cover` | {limited} |"
+    yield f"They need `highspy`, and n at most {sparse.MOST_PROGRAMMED:,}."
 
 
 def of_short_runs():

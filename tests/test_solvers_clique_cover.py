@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from optional import needs
 
 from solvers import Deadline, OptionError, Problem, select_solver, solve, solver_class
+from solvers.algorithms.clique_cover.branch_and_cut import CliqueBranchAndCut
 from solvers.algorithms.clique_cover.search import CliqueSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
-from solvers.algorithms.presolve.penalties import excluded_pairs
+from solvers.algorithms.presolve.penalties import excluded_pairs, exclusions
 from solvers.solving.sparse import FEW_NODES, turns
 from solvers.testing import enumerate_scores
 
@@ -220,7 +221,7 @@ def test_auto_proves_what_linear_programs_leave_open():
 
 
 def test_a_third_party_begins_where_there_are_few_groups():
-    needs("cp_sat")
+    needs("cp_sat", "highs")
     roads = nx.line_graph(nx.gnp_random_graph(60, 0.2, seed=1))
     problem = independent_set(roads, np.arange(1.0, len(roads) + 1))
 
@@ -228,7 +229,7 @@ def test_a_third_party_begins_where_there_are_few_groups():
         return [turn.solver.name for turn in turns(problem, Deadline.after(seconds))]
 
     assert in_turn(None) == ["clique_cover", "cp_sat"]
-    assert in_turn(60.0) == ["clique_cover", "cp_sat", "clique_cover", "cp_sat"]
+    assert in_turn(60.0) == ["clique_cover", "cp_sat", "clique_cover", "clique_cover", "cp_sat"]
 
 
 def test_triangle_free_graphs_of_high_degree_are_recognised_too():
@@ -295,6 +296,80 @@ def test_the_estimated_time_of_a_paused_search_ends_at_nothing():
     assert 0 < paused.seconds_left < 60
     assert solve(problem, solver=paused).optimal
     assert paused.seconds_left == 0
+
+
+def programs_of(problem):
+    """Return the search by linear programs without presolve, and the integer scores."""
+    scores = FixedPoint.of(problem)
+    zeros = np.zeros(problem.n, np.int8)
+    found = exclusions(scores)
+    return scores, CliqueBranchAndCut(scores, found.pairs, zeros, found.value)
+
+
+@few
+@given(SEEDS, st.integers(1, 12), st.booleans())
+def test_bounds_of_linear_programs_hold_wherever_the_search_stops(seed, n, at_zero):
+    needs("highs")
+    problem = with_few_other_pairs(n, seed)
+    if at_zero:
+        problem = of_zeros(problem)
+    best = enumerate_scores(problem)[0].max()
+    _, search = programs_of(problem)
+    assert best <= search.score_bound
+    for _ in range(4**n):
+        if search.finished:
+            break
+        search.run(Deadline.after(None), nodes=1)
+        assert problem.score_flat(search.z[None])[0] <= best <= search.score_bound
+    assert search.finished
+    assert problem.score_flat(search.z[None])[0] == best == search.score_bound
+
+
+@few
+@given(SEEDS, st.integers(3, 10), st.sampled_from([1e-300, 1e-8, 0.1, 1.0, 1e17]))
+def test_bounds_of_linear_programs_hold_up_to_the_rounding_of_scores(seed, n, scale):
+    needs("highs")
+    random = np.random.default_rng(seed)
+    graph = nx.gnp_random_graph(n, 0.5, seed=seed)
+    problem = independent_set(graph, scale * random.random(n), np.add)
+    weights = list(map(Fraction, problem.unary[0]))
+    edges = problem.edges.tolist()
+    best = max(
+        sum(weight for weight, z in zip(weights, state, strict=True) if z)
+        for state in product((0, 1), repeat=n)
+        if not any(state[i] and state[j] for i, j in edges)
+    )
+    _, search = programs_of(problem)
+    rounding = Fraction(float(problem.rounding[0]))
+    while not search.finished:
+        assert best <= Fraction(search.score_bound) + rounding
+        search.run(Deadline.after(None), nodes=1)
+    assert best <= Fraction(search.score_bound) + rounding
+
+
+def test_linear_programs_prove_a_packing_in_several_runs():
+    needs("highs")
+    problem = packing_of_fours(150, 38)
+    whole = solve(problem, solver="clique_cover")
+    programs = solver_class("clique_cover")().by_programs()
+    solutions = [solve(problem, solver=programs, time_limit=0.1)]
+    while not solutions[-1].optimal and len(solutions) < 300:
+        solutions.append(solve(problem, solver=programs, time_limit=0.1))
+    assert solutions[-1].optimal
+    assert solutions[-1].score == whole.score
+    bounds = [solution.bound for solution in solutions]
+    assert bounds == sorted(bounds, reverse=True)
+
+
+def test_linear_programs_bound_a_packing_that_no_search_ends():
+    needs("highs")
+    problem = packing_of_fours(400, 100)
+    programs = solver_class("clique_cover")().by_programs()
+    solution = solve(problem, solver=programs, time_limit=3)
+    cliques = solve(problem, solver="clique_cover", time_limit=1)
+    assert not cliques.optimal
+    assert solution.score <= solution.bound < 0.8 * cliques.bound
+    assert cliques.score <= solution.bound
 
 
 def packing_of_fours(sets, items):

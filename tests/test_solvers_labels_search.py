@@ -5,6 +5,7 @@ import threading
 import time
 from functools import partial
 
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -29,6 +30,21 @@ some = examples(80)
 seeds = st.integers(0, 2**32 - 1)
 HEURISTICS = ["expansion_moves"]
 EXACT = ["dual_ascent"]
+
+
+def scale_free(n, seed):
+    """Equal values of neighbours gain or cost, where few variables have most of the neighbours."""
+    random = np.random.default_rng(seed)
+    edges = np.array(nx.barabasi_albert_graph(n, 3, seed=seed).edges)
+    unary = 0.3 * random.standard_normal((n, 3))
+    return LabelProblem.from_arrays(unary, potts=random.standard_normal(len(edges)), edges=edges)
+
+
+@pytest.mark.parametrize("seed", [0, 4, 6])
+def test_a_search_branches_on_variables_with_many_neighbours(seed):
+    # Without regard to neighbours, so many visits do not prove it.
+    solver = solver_class("dual_ascent")(visits=1 << 20)
+    assert solve(scale_free(90, seed), solver=solver).optimal
 
 
 def drawn(seed):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from ..algorithms.clique_cover.branch_and_cut import CliqueBranchAndCut
 from ..algorithms.clique_cover.search import CliqueSearch
 from ..algorithms.local_search.warm_start import first_state, without_model
 from ..algorithms.precision.fixed_point import FixedPoint
@@ -74,6 +75,13 @@ class CliqueCover(ArgmaxSolver):
         """Return this solver for one instance that is searched in several runs."""
         return PausedCliqueCover(start=self.start, nodes=self.nodes)
 
+    def by_programs(self) -> PausedSolver[CliqueBranchAndCut]:
+        """Return a search of one instance in several runs, bounded by linear programs.
+
+        It bounds instances that the other search does not end. It needs HiGHS.
+        """
+        return PausedCliquePrograms(start=self.start)
+
     def _solve(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None
     ) -> tuple[np.ndarray, float]:
@@ -104,6 +112,35 @@ class PausedCliqueCover(PausedSolver[CliqueSearch]):
 
     def _resume(self, search: CliqueSearch, deadline: Deadline) -> None:
         search.run(deadline, self.nodes or np.inf)
+
+    def _without_search(
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> Maximiser:
+        z, bound = _without_search(problem, deadline, start)
+        return Maximiser(z[None], np.array([bound]))
+
+
+@dataclass(frozen=True)
+class PausedCliquePrograms(PausedSolver[CliqueBranchAndCut]):
+    """Search of one instance in several runs, bounded by linear programs over cliques."""
+
+    name = CliqueCover.name
+    capabilities = replace(
+        CliqueCover.capabilities, packages=("highspy",), install="pip install highspy"
+    )
+
+    def _begun(
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> CliqueBranchAndCut | None:
+        if 1e-9 * NANOSECONDS * (problem.n + problem.e) > deadline.left:
+            return None
+        scores = FixedPoint.of(problem)
+        state = first_state(problem, start, deadline)
+        excluded = exclusions(scores)
+        return CliqueBranchAndCut(scores, excluded.pairs, state, excluded.value)
+
+    def _resume(self, search: CliqueBranchAndCut, deadline: Deadline) -> None:
+        search.run(deadline)
 
     def _without_search(
         self, problem: Problem, deadline: Deadline, start: np.ndarray | None

@@ -31,7 +31,7 @@ from ..registry import solver_class
 from ..solution import Maximiser, Ranking
 from ..solver import ArgmaxSolver
 from .portfolio import CUT_SHARE, SEPARATOR, Portfolio, Search, Turn
-from .third_parties import third_party, why_not_cp_sat
+from .third_parties import third_party, why_not_cp_sat, why_not_highs
 
 QUICK_WIDTH = 20
 """Width above which tables have more than `QUICK_ENTRIES`."""
@@ -137,6 +137,9 @@ FEW_NODES = 500
 
 CLIQUE_SECONDS = 10.0
 """Maximum seconds of `clique_cover` on a sparse part; a third party may prove larger ones."""
+
+MOST_PROGRAMMED = 1000
+"""Variables up to which cliques for linear programs are found in less than minutes."""
 
 EXCLUDED = 0.97
 """Share of pairs that exclude each other from which on cliques of pairs bound a part well.
@@ -356,8 +359,18 @@ def _grouped(
         yield Turn(cliques, seconds)
     if deadline.limited:
         yield Turn(_within_constraints(problem.n), CUT_SHARE * deadline.left)
-        yield Turn(cliques, CUT_SHARE * deadline.left)
+        yield Turn(cliques, seconds)
+        if cliques.seconds_left > deadline.left:
+            yield from _programs(problem, deadline)
+        else:
+            yield Turn(cliques, CUT_SHARE * deadline.left)
     yield Turn(_within_constraints(problem.n))
+
+
+def _programs(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
+    """Yield linear programs over cliques for a part whose search by cliques will not end."""
+    if problem.n <= MOST_PROGRAMMED and not why_not_highs():
+        yield Turn(solver_class("clique_cover")().by_programs(), CUT_SHARE * deadline.left)
 
 
 def _ungrouped(
@@ -366,9 +379,9 @@ def _ungrouped(
     penalties: Penalties | None,
     deadline: Deadline,
 ) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield cliques, which prove such a part first, and a third party for its bound.
+    """Yield cliques, which prove such a part first, and others for its bound.
 
-    The third party does not run if the cliques are likely to end in time.
+    The others do not run if the cliques are likely to end in time.
     """
     if deadline.limited:
         yield Turn(cliques, _of_a_turn(deadline))
@@ -377,6 +390,7 @@ def _ungrouped(
             if penalties is not None:
                 third = _within_constraints(problem.n)
             yield Turn(third, CUT_SHARE * deadline.left)
+            yield from _programs(problem, deadline)
     yield Turn(cliques)
 
 

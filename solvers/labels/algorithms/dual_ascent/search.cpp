@@ -168,14 +168,24 @@ Index LabelSearch::different(std::span<const Value> values, std::span<const Inde
     return count;
 }
 
-// The variable with the fewest different values relative to the branches that it has ended.
+// Number of neighbours with several values, and at least 1.
+Index LabelSearch::open_neighbours(const Node& current, Index i) const {
+    Index count = 0;
+    for (Index place = graph_.starts[i]; place < graph_.starts[i + 1]; ++place)
+        if (current.left[graph_.near[place]] > 1) ++count;
+    return std::max(count, Index{1});
+}
+
+// The variable with the fewest different values relative to its weight: the branches that it has
+// ended, times its open neighbours, whose bounds its value changes.
 Index LabelSearch::chosen(const Node& current, std::span<const Index> alike) {
     Index best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (Index i = 0; i < n_; ++i) {
         if (current.left[i] <= 1) continue;
         const Index count = different(current.values_of(i), alike);
-        const double weighted = static_cast<double>(count) / ended_[i];
+        const double weight = ended_[i] * static_cast<double>(open_neighbours(current, i));
+        const double weighted = static_cast<double>(count) / weight;
         if (weighted >= least) continue;
         best = i;
         least = weighted;

@@ -60,6 +60,7 @@ private:
     void tighten(Index depth, Stop stop);
     void read_labels(const Node& current, Direction direction, bool at_root, Stop stop);
     void branch(Index depth);
+    Index open_neighbours(const Node& current, Index i) const;
     Index chosen(const Node& current, std::span<const Index> alike);
     Index different(std::span<const Value> values, std::span<const Index> alike);
     std::span<Index> alike(Index depth) {

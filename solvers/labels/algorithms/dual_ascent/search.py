@@ -3,8 +3,8 @@
 Messages along the edges bound the nodes of the search.
 
 A child has one value of one variable, and its sibling the other values. Both continue with the
-messages of their parent, so that a few sweeps suffice. The branching variable has few values and
-has ended many branches (dom/wdeg).
+messages of their parent, so that a few sweeps suffice. The branching variable has few values, has
+ended many branches, and has many neighbours with several values (dom/wdeg).
 
 Labels that may be exchanged in all variables (`alike`) count as one value until a branch
 distinguishes them.
