@@ -7,6 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from ..arrays import ArrayT, Scores, States, namespace_of, to_numpy
+from ..constraint_rows import Rows
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline
 from ..solution import Solution
@@ -46,6 +47,15 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
             SolveInterrupted: Ctrl-C stopped a search; the exception has the incumbent.
         """
         return super().solve(problem, time_limit)
+
+    def why_not_within(self, problem: LabelProblem, constraints: Rows) -> str | None:
+        """Return why this solver cannot take constraints; None if it can."""
+        if self.capabilities.constraints is None:
+            return (
+                "it takes no constraints, unlike 'auto' and the solvers of the labels' bits, such "
+                "as 'bits' and 'cp_sat'"
+            )
+        return super().why_not_within(problem, constraints)
 
     def _check_kind(self, problem: object) -> None:
         check_label_problem(problem)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ...atomic import remove_leftovers, whole_file
 from ...data import IN_MEMORY
 from ...errors import ConfigError, RunError, shortened
-from ...training.sound_checkpoint import UnfitError
 from ...vaes.config import TrainConfig
 from ...vaes.config.plain_values import read_yaml
 from .config_file import config_text, is_whole
@@ -24,6 +23,8 @@ from .small_files import CONFIG_SIZE, RECORD_SIZE, read_small_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ...training.sound_checkpoint import UnfitError
 
 Which = Literal["best", "last"]
 
