@@ -52,7 +52,8 @@ class Rows:
         """Convert the constraints of a problem with n variables.
 
         Raises:
-            OptionError: `constraints` are not constraints, or name a variable that does not exist.
+            OptionError: `constraints` are not constraints, name a variable that does not exist, or
+                list coefficients of more or fewer variables.
             ProblemTooLargeError: their matrix takes more than the free memory.
         """
         listed_constraints = listed(constraints)
@@ -61,6 +62,7 @@ class Rows:
                 raise OptionError(
                     f"constraints are made by solvers.constraints; got {shortened(constraint)}"
                 )
+            constraint.check_length(n)
         # The rows, and the array that is made of them.
         check_memory(
             f"the matrix of {len(listed_constraints)} constraints over {n} variables",

@@ -61,6 +61,8 @@ class Constraint:
         name: the name of the constraint in messages.
         counts: whether the constraint counts the variables that are 1, also if their other value is
             -1; otherwise it adds up values.
+        length: the length of the list of coefficients, which a problem must have as its number of
+            variables; None if there was no list.
     """
 
     coefficients: Mapping[Place, float] | None = field(hash=False)
@@ -68,6 +70,20 @@ class Constraint:
     right: float
     name: str
     counts: bool = False
+    length: int | None = field(default=None, compare=False, repr=False)
+
+    def check_length(self, n: int) -> None:
+        """Raise unless a list of coefficients has one for each of n variables.
+
+        Raises:
+            OptionError: the list has another length.
+        """
+        if self.length not in (None, n):
+            raise OptionError(
+                f"the list of coefficients of {self.name} has length {self.length}, and the "
+                f"problem has {n} variables. Pass {n} coefficients, or the coefficients of some "
+                "variables as {variable: coefficient}"
+            )
 
 
 def linear(
@@ -76,7 +92,8 @@ def linear(
     """Require that sum_i coefficients_i z_i is at most, at least or equal to a number.
 
     Args:
-        coefficients: `[n]`, a scipy sparse row `[1, n]`, or {variable: coefficient}; for a
+        coefficients: `[n]`, one for each variable of the problem; a scipy sparse row `[1, n]`; or
+            {variable: coefficient}, where all other variables have the coefficient 0. For a
             `LabelProblem` {(variable, value): coefficient}. If names are strings, a conversion also
             takes {name: coefficient}, which adds up the values of spins (-1 and 1) and of integers.
             For labels it takes {(name, value): coefficient}. Decimals are exact: 0.1 + 0.2 is
@@ -97,14 +114,15 @@ def linear(
     """
     if not isinstance(comparison, str) or comparison not in get_args(Comparison):
         raise OptionError(f"comparison must be '<=', '>=' or '=='; got {shortened(comparison)}")
+    length = None
     if isinstance(coefficients, Mapping):
         numbers = _named(coefficients)
     else:
-        numbers = _listed(coefficients)
+        numbers, length = _listed(coefficients)
     number = _number(right)
     name = f"linear({comparison} {float(number):g})"
     numbers, number = _in_floats(numbers, number)
-    return Constraint(numbers, comparison, number, name)
+    return Constraint(numbers, comparison, number, name, length=length)
 
 
 def cardinality(count: int) -> Constraint:
@@ -199,12 +217,12 @@ def _are_places(values: Collection[Any]) -> bool:
     return min(values, default=0) >= 0
 
 
-def _listed(coefficients: Any) -> dict[Place, Any]:
-    """Return {variable: coefficient} of `[n]` numbers or of a sparse row."""
+def _listed(coefficients: Any) -> tuple[dict[Place, Any], int]:
+    """Return {variable: coefficient} of `[n]` numbers or of a sparse row, and n."""
     if is_sparse(coefficients):
-        return _of_sparse(coefficients)
+        return _of_sparse(coefficients), int(coefficients.shape[-1])
     if _are_exact(coefficients):
-        return _named(dict(enumerate(coefficients)))
+        return _named(dict(enumerate(coefficients))), len(coefficients)
     try:
         numbers = to_numpy(as_array(coefficients, "coefficients"))
     except (ProblemError, OverflowError):
@@ -214,7 +232,7 @@ def _listed(coefficients: Any) -> dict[Place, Any]:
             "coefficients must be [n] numbers, a sparse row or {variable: coefficient}; got "
             f"{shortened(coefficients)}"
         )
-    return _named(dict(enumerate(numbers.tolist())))
+    return _named(dict(enumerate(numbers.tolist()))), len(numbers)
 
 
 def _are_exact(values: Any) -> bool:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .backends.clique_cover import CliqueCover
     from .backends.cycle_cuts import CycleCuts
     from .backends.elimination import Elimination
+    from .constraint_rows import Rows
 
 BUILT_IN = {
     "independent": "solvers.backends.independent:Independent",
@@ -192,9 +193,16 @@ class Registry(Generic[SolverT]):
             fault = f"the plug-in solver '{name}' is not a class of solvers: {reason}"
             return SolverInfo(name, origin, None, (), fault=fault)
 
-    def able(self, problem: Any) -> tuple[str, ...]:
-        """Return the names of the installed built-in exact solvers that can take a problem."""
-        return tuple(name for name in self.built_in if _can_take(self.solver_class(name), problem))
+    def able(self, problem: Any, rows: Rows | None = None) -> tuple[str, ...]:
+        """Return the names of the installed built-in exact solvers that can take a problem.
+
+        Args:
+            problem: a problem of this kind.
+            rows: constraints that the solvers have to take too; None for none.
+        """
+        return tuple(
+            name for name in self.built_in if _can_take(self.solver_class(name), problem, rows)
+        )
 
     def _plug_ins(self) -> dict[str, EntryPoint]:
         metadata = importlib.import_module("importlib.metadata")  # a tenth of the import's time
@@ -209,11 +217,13 @@ def _object_hint(solver: object) -> str:
     return ""
 
 
-def _can_take(solver: type[CertifiedSolver[Any]], problem: Any) -> bool:
+def _can_take(solver: type[CertifiedSolver[Any]], problem: Any, rows: Rows | None) -> bool:
     if not solver.capabilities.exact or solver.missing_packages():
         return False
     try:
-        return not solver().why_not(problem)
+        if solver().why_not(problem):
+            return False
+        return rows is None or solver().why_not_within(problem, rows) is None
     except ProblemTooLargeError:  # the estimate of memory may raise
         return False
 

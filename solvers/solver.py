@@ -14,6 +14,7 @@ from numbers import Real
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, final
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 
 from .arrays import ArrayT, Flags, Scores, States, namespace_of
 from .constraint_rows import Rows
@@ -298,7 +299,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         return self.capabilities.time_limit
 
     def _certified(self, problem: ProblemT, maximiser: Maximiser) -> Solution:
-        _check_maximiser(self.name, maximiser)
+        _check_maximiser(self.name, problem, maximiser)
         z, score, bound, proved = self._proof(problem, maximiser)
         if self.capabilities.exact:
             optimal = proved
@@ -447,6 +448,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
             self._interrupts_first(problem, deadline),
         ):
             (maximiser,) = in_threads([search], 1)
+            _check_maximiser(self.name, problem, maximiser)
             self._check_within(problem, maximiser.z, constraints)
             solution = self._certified(problem, maximiser)
         if interrupts() != deadline.interrupts:
@@ -460,6 +462,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
                 f"solver '{self.name}' found no state that satisfies the constraints in its time; "
                 "give it longer, or a start that satisfies them"
             )
+        z = self._checked_states(problem, z)
         if not constraints.satisfied(problem.columns(z)).all():
             raise SolveFailedError(
                 f"solver '{self.name}' returned a state that breaks a constraint: "
@@ -628,13 +631,42 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
         return xp.astype(z, xp.int8, copy=False)
 
 
-def _check_maximiser(solver: str, returned: object) -> None:
-    """Raise if a backend did not return a `Maximiser`, but for example just the states."""
+def _check_maximiser(solver: str, problem: Maximisable, returned: object) -> None:
+    """Raise if a backend did not return a `Maximiser` with arrays that can be checked.
+
+    Args:
+        solver: the name of the solver.
+        problem: the problem that the backend got.
+        returned: what it returned, for example just the states.
+    """
     if not isinstance(returned, Maximiser):
         raise SolveFailedError(
             f"solver '{solver}' returned {type(returned).__name__}; its _argmax must return a "
             "Maximiser: return Maximiser(z) with the states z [batch, n]"
         )
+    on_host = isinstance(problem.unary, np.ndarray)
+    kind = "an array of the problem's library"
+    if on_host:
+        kind = "a numpy array"
+    z = returned.z
+    if not _is_array(z, on_host):
+        raise SolveFailedError(
+            f"solver '{solver}' returned a Maximiser whose z is a {type(z).__name__}; z must be "
+            f"{kind} [batch, n], here {[problem.batch, problem.n]}"
+        )
+    bound = returned.bound
+    if not (bound is None or isinstance(bound, Real | list) or _is_array(bound, on_host)):
+        raise SolveFailedError(
+            f"solver '{solver}' returned a Maximiser whose bound is a {type(bound).__name__}; "
+            f"bound must be {kind} [batch], here {[problem.batch]}, or None"
+        )
+
+
+def _is_array(value: object, on_host: bool) -> bool:
+    """Return whether a value is an array, and a numpy array if the problem is on the host."""
+    if on_host:
+        return isinstance(value, np.ndarray)
+    return bool(is_array_api_obj(value))
 
 
 def _nothing_found(problem: Maximisable, solver: str) -> Solution:

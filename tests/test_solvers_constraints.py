@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,10 +23,11 @@ from solvers import (
     SolveFailedError,
     UnsupportedProblemError,
     solve,
+    solve_labels,
     solver_class,
 )
 from solvers.constraints import Constraint, at_least, at_most, cardinality, implies, linear, one_of
-from solvers.conversions import from_ising, from_qubo
+from solvers.conversions import from_ising, from_polynomial, from_qubo
 from solvers.labels import from_factors
 from solvers.solution import Maximiser
 from solvers.solver import ArgmaxSolver, Capabilities
@@ -421,6 +423,33 @@ def test_others_refuse_with_reasons():
         solve([1.0, 1.0], constraints=[cardinality(1)], k_best=2, start=[0, 1])
 
 
+@pytest.mark.parametrize("name", ["max_flow", "local_search", "elimination"])
+@pytest.mark.parametrize("k_best", [None, 1, 2])
+def test_a_solver_that_takes_no_such_constraints_names_solvers_that_do(name, k_best):
+    cycle = Problem.from_arrays(np.ones(3), np.ones(3), edges=[[0, 1], [1, 2], [0, 2]])
+    options = {"constraints": [cardinality(2)], "k_best": k_best}
+    with pytest.raises(UnsupportedProblemError, match="Use one of: ") as refusal:
+        solve(cycle, solver=name, **options)
+    assert "exhaustive" in refusal.value.alternatives
+    for other in refusal.value.alternatives:
+        assert np.max(solve(cycle, solver=other, **options).score) == 3.0
+
+
+def test_named_solvers_also_take_the_constraints_that_exclude_states():
+    chain = Problem.from_arrays(np.ones(3), [1.0, 2.0], edges=[[0, 1], [1, 2]])
+    options = {"constraints": [cardinality(2)], "k_best": 3}
+    with pytest.raises(UnsupportedProblemError, match="Use one of: ") as refusal:
+        solve(chain, solver="elimination", **options)
+    for other in refusal.value.alternatives:
+        assert solve(chain, solver=other, **options).score.tolist() == [4.0, 3.0, 2.0]
+
+
+def test_a_solver_of_labels_that_takes_no_constraints_names_one_that_does():
+    rule = [linear({(0, 0): 1, (1, 0): 1}, "==", 2)]
+    with pytest.raises(UnsupportedProblemError, match=r"no constraints.*Use one of: bits"):
+        solve_labels([[0.0, 1.0], [1.0, 0.0]], solver="dual_ascent", constraints=rule)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     {
@@ -477,9 +506,70 @@ def test_a_state_that_breaks_one_is_no_answer():
         solve([1.0, 1.0], solver=Late(), constraints=[cardinality(1)])
 
 
+@dataclass(frozen=True)
+class Returns(ArgmaxSolver):
+    """A backend that returns whatever it was made with."""
+
+    z: Any
+    bound: Any = None
+
+    name = "returns"
+    capabilities = Capabilities(exact=True, constraints=100)
+
+    def _argmax(self, problem, deadline):
+        return Maximiser(self.z, self.bound)
+
+    def _argmax_within(self, problem, constraints, deadline):
+        return self._argmax(problem, deadline)
+
+
+@pytest.mark.parametrize("rules", [[], [cardinality(1)]])
+def test_a_solver_that_returns_no_numpy_arrays_is_told_what_to_return(rules):
+    torch = pytest.importorskip("torch")
+    for z, kind in ((torch.tensor([[1, 0]]), "Tensor"), ([[1, 0]], "list"), (None, "NoneType")):
+        message = (
+            rf"'returns' .* z is a {kind}; z must be a numpy array \[batch, n\], here \[1, 2\]"
+        )
+        with pytest.raises(SolveFailedError, match=message):
+            solve([1.0, 1.0], solver=Returns(z), constraints=rules)
+    z = np.array([[1, 0]])
+    with pytest.raises(SolveFailedError, match=r"bound is a Tensor; bound must be a numpy array"):
+        solve([1.0, 1.0], solver=Returns(z, torch.ones(1)), constraints=rules)
+    with pytest.raises(SolveFailedError, match="it has to be integers"):
+        solve([1.0, 1.0], solver=Returns(z[0]), constraints=rules)
+    for bound in (np.ones(1), [1.0], 1.0):
+        assert solve([1.0, 1.0], solver=Returns(z, bound), constraints=rules).score == 1.0
+
+
 def test_constraints_have_names():
     assert cardinality(3).name == "cardinality(3)"
     assert isinstance(one_of(range(3)), Constraint)
+
+
+@pytest.mark.parametrize("length", [0, 2, 4])
+@pytest.mark.parametrize("form", [list, np.array, lambda row: [Fraction(number) for number in row]])
+def test_a_list_of_coefficients_has_one_for_each_variable(form, length):
+    rule = linear(form([1] * length), "<=", 2)
+    with pytest.raises(OptionError, match=rf"has length {length}, and the problem has 3 variables"):
+        solve([1.0, 1.0, 1.0], constraints=[rule])
+    with pytest.raises(OptionError, match=rf"has length {length}, and the problem has 3 variables"):
+        solve(from_qubo({(name, name): -1.0 for name in "abc"}), constraints=[rule])
+
+
+def test_a_sparse_row_of_coefficients_has_a_column_for_each_variable():
+    narrow = scipy.sparse.csr_array(np.array([[1.0, 0.0]]))
+    with pytest.raises(OptionError, match="has length 2, and the problem has 3 variables"):
+        solve([1.0, 1.0, 1.0], constraints=[linear(narrow, "<=", 2)])
+    wide = scipy.sparse.csr_array(np.array([[1.0, 0.0, 0.0]]))
+    assert solve([1.0, 1.0, 1.0], constraints=[linear(wide, "<=", 0)]).z.tolist() == [0, 1, 1]
+
+
+def test_a_list_of_coefficients_of_a_polynomial_leaves_out_its_auxiliary_bits():
+    model = from_polynomial({("a", "b", "c"): -3.0, ("a",): 1.0}, reduction="cliques")
+    answer = solve(model, constraints=[linear([1, 1, 1], "<=", 1)])
+    assert answer.value == 0.0
+    with pytest.raises(OptionError, match="has length 2, and the problem has 3 variables"):
+        solve(model, constraints=[linear([1, 1], "<=", 1)])
 
 
 def test_coefficients_are_floats():

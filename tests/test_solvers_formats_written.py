@@ -163,6 +163,13 @@ def test_a_program_keeps_large_and_small_numbers(tmp_path):
     assert path.read_text() == kept
 
 
+def test_a_program_needs_a_coefficient_for_each_variable(tmp_path):
+    model = from_qubo({("a", "b"): 1.0})
+    short = replace(model, constraints=(linear([1.0], "<=", 1),))
+    with pytest.raises(OptionError, match="has length 1, and the problem has 2 variables"):
+        write_problem(short, tmp_path / "a.lp")
+
+
 def test_an_or_library_file_is_known_by_its_name(tmp_path):
     path = tmp_path / "a.orlib"
     write_problem(from_qubo({("a", "a"): -3.0}), path)

@@ -76,6 +76,17 @@ def test_an_answer_prints_its_assignment_and_value():
     assert pickle.loads(pickle.dumps(several))[1].value == 0.5  # noqa: S301
 
 
+def test_an_attribute_of_one_answer_is_looked_for_in_a_tuple_of_them():
+    several = solve(MODEL, k_best=2)
+    for name in ("assignment", "value", "gap", "sides"):
+        with pytest.raises(
+            AttributeError, match=rf"tuple of answers: take answers\[0\].{name}, or"
+        ):
+            getattr(several, name)
+    with pytest.raises(AttributeError, match=r"'Answers' object has no attribute 'other'$"):
+        several.other  # noqa: B018
+
+
 def test_a_long_assignment_is_cut_between_two_variables():
     names = ["ann", "ben", "cem", "dora", "eve", "finn", "gus", "hana", "ida", "jon", "kim"]
     answer = solve(from_qubo({(name, name): -1.0 for name in names}))

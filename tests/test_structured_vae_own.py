@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -94,6 +95,53 @@ def test_an_interrupted_run_of_custom_networks_is_resumed_in_python(tmp_path, ar
 def test_a_finished_run_of_custom_networks_gets_more_epochs_in_python(finished, arrays):
     with pytest.raises(RunError, match=r"structured_vae.resume\(.*, epochs=4, model=..., data="):
         resume(finished.folder, model=convolutional_vae(), data=arrays)
+
+
+def test_networks_of_another_size_are_not_called_a_damage(finished, arrays, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(finished.folder, folder)
+    others = convolutional_vae(bits=5)
+    message = (
+        rf"do not fit model=: state_dict\['.*'\] has the shape \[.*\], and the network \[.*\]\. "
+        rf"Pass what .* structured_vae.resume\('{folder}', model=..., data=...\)$"
+    )
+    for use in (
+        lambda: resume(folder, epochs=3, model=others, data=arrays, progress=False),
+        lambda: evaluate_run(folder, model=others, data=arrays),
+        lambda: load_vae(folder, model=others),
+    ):
+        with pytest.raises(RunError, match=message) as refusal:
+            use()
+        assert "damaged" not in str(refusal.value)
+    (folder / "checkpoints" / "last.ckpt").unlink()
+    (folder / "checkpoints" / "best.ckpt").unlink()
+    rows = (folder / "metrics.csv").read_text().splitlines(keepends=True)
+    (folder / "metrics.csv").write_text("".join(rows[:2]))  # stopped in the first epoch
+    with pytest.raises(RunError, match=message):
+        resume(folder, model=others, data=arrays, progress=False)
+
+
+def test_advice_for_a_run_of_own_networks_is_a_call_in_python(finished, arrays, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(finished.folder, folder)
+    again = rf"structured_vae.resume\('{folder}', {{}}model=..., data=...\)"
+    with pytest.raises(RunError, match=rf"holds a run. Resume it: {again.format('')}; or name"):
+        train(folder=folder, model=convolutional_vae(), data=arrays, **SMALL)
+    passed = {"model": convolutional_vae(), "data": arrays}
+    (folder / "checkpoints" / "last.ckpt").write_bytes(b"half of it")
+    best = again.format("start='best', ")
+    with pytest.raises(RunError, match=rf"last.ckpt is damaged .* may still serve: {best}$"):
+        resume(folder, epochs=3, progress=False, **passed)
+    (folder / "checkpoints" / "best.ckpt").write_bytes(b"half of it")
+    call = rf"structured_vae.evaluate_run\('{folder}', which='last', model=..., data=...\)"
+    with pytest.raises(RunError, match=rf"best.ckpt is damaged .* may still serve: {call}$"):
+        evaluate_run(folder, **passed)
+    (folder / "checkpoints" / "last.ckpt").unlink()
+    (folder / "checkpoints" / "best.ckpt").unlink()
+    with pytest.raises(
+        RunError, match=r"in another folder: structured_vae.train\(folder=..., ...\)$"
+    ):
+        resume(folder, epochs=3, progress=False, **passed)
 
 
 # --- networks -----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 import torch
 from enumeration import all_bits, seeded
 
-from solvers import SolverError
+from solvers import OptionError, SolverError
 from solvers.constraints import at_most, cardinality, implies, linear, one_of
 from structured_vae import (
     ArgmaxLayer,
@@ -264,6 +264,10 @@ def test_wrong_constraints_get_an_error_of_ours():
         ConstrainedBits([])
     with pytest.raises(ConfigError, match="a structure has states of its own"):
         ArgmaxLayer(KOfN(2), constraints=[cardinality(2)])
+    short = ConstrainedBits([linear([1.0, 1.0], "<=", 1)])
+    for use in (short.argmax, short.contains):
+        with pytest.raises(OptionError, match="has length 2, and the problem has 3 variables"):
+            use(torch.ones(1, 3))
 
 
 JUDGED = {

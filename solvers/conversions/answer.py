@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -127,6 +127,18 @@ class Answers(tuple[Answer, ...]):
             SolverUnavailableError: pandas is not installed.
         """
         return data_frame([answer._row() for answer in self])
+
+    if not TYPE_CHECKING:  # type checkers would accept every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise an error that says how to get an attribute of the single answers."""
+            message = f"'Answers' object has no attribute '{name}'"
+            if name in Answer.__dataclass_fields__ or hasattr(Answer, name):
+                message += (
+                    f"; it is a tuple of answers: take answers[0].{name}, or "
+                    f"[answer.{name} for answer in answers]"
+                )
+            raise AttributeError(message, name=name, obj=self)
 
     def __repr__(self) -> str:
         return _table(f"{len(self)} answers", self).text()

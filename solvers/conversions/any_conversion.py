@@ -284,7 +284,7 @@ class AnyConversion(ABC, Generic[ProblemT]):
         They refer to values of labels by (place, state), or by (name, value).
 
         Raises:
-            OptionError: an unknown name.
+            OptionError: an unknown name, or a list of coefficients of another length.
         """
         return (*self.constraints, *map(self._placed, constraints))
 
@@ -292,12 +292,14 @@ class AnyConversion(ABC, Generic[ProblemT]):
         """Return a constraint with the names replaced by places in z."""
         if not isinstance(constraint, Constraint) or constraint.coefficients is None:
             return constraint
+        constraint.check_length(len(self.names))
         sums: dict[Any, Fraction] = {}
         for name, number in constraint.coefficients.items():
             for place, coefficient in self._columns(constraint, name, number):
                 sums[place] = sums.get(place, Fraction(0)) + decimal_of(coefficient)
         numbers = {place: float(number) for place, number in sums.items()}
-        return replace(constraint, coefficients=numbers)
+        # The problem may have more variables than the original.
+        return replace(constraint, coefficients=numbers, length=None)
 
     def _columns(
         self, constraint: Constraint, name: Any, number: float

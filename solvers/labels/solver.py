@@ -53,8 +53,8 @@ class LabelSolver(CertifiedSolver[LabelProblem]):
         """Return why this solver cannot take constraints; None if it can."""
         if self.capabilities.constraints is None:
             return (
-                "it takes no constraints; solvers of the labels' bits do: take 'auto', 'bits' or "
-                "'cp_sat'"
+                "it takes no constraints, unlike 'auto' and the solvers of the labels' bits, such "
+                "as 'bits' and 'cp_sat'"
             )
         return super().why_not_within(problem, constraints)
 

@@ -327,7 +327,7 @@ def _within(request: Request, rows: Rows) -> Solution:
     if states is not None:
         allowed = rows.satisfied(problem.columns(states))
     try:
-        with heard_of(problem, lambda incumbent: incumbent):
+        with heard_of(problem, lambda incumbent: incumbent), naming_alternatives(problem, rows):
             solution = chosen.solve_within(problem, rows, request.deadline)
     except SolveInterrupted as stopped:
         stop = _at_least(problem, stopped.solution, states, takes_start, allowed)

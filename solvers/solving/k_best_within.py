@@ -21,6 +21,7 @@ from .k_best import check_count
 from .kinds import Kind
 from .listening import heard_of, with_word
 from .request import Request
+from .selection import naming_alternatives
 
 MOST_NEAR = 4
 """Maximum number of states whose neighbours are tried when the time limit has passed."""
@@ -45,11 +46,33 @@ def k_best_within(request: Request, rows: Rows, solver: CertifiedSolver[Any]) ->
         InfeasibleError: no state satisfies the constraints.
         SolveFailedError: the search found no state in time.
         SolveInterrupted: Ctrl-C; it has the states so far, and other states without a proof.
+        UnsupportedProblemError: the solver cannot take the constraints; it names others that can.
     """
+    count = check_count(request.k, request.problem)
+    with naming_alternatives(request.problem, _rows_of_last_search(rows, count)):
+        return _best_states(request, rows, solver, count)
+
+
+def _rows_of_last_search(rows: Rows, count: int) -> Rows:
+    """Return constraints like those of the last of `count` searches.
+
+    One more constraint excludes a state with ones and zeros. If all its variables were equal, the
+    constraint would be a count, which more solvers take.
+    """
+    if count == 1:
+        return rows
+    state = np.zeros(rows.matrix.shape[1], np.int8)
+    state[:1] = 1
+    return rows.without(state)
+
+
+def _best_states(
+    request: Request, rows: Rows, solver: CertifiedSolver[Any], count: int
+) -> Solution:
+    """Return the best `count` states, as `k_best_within` does."""
     kind = request.kind
     problem = request.problem
     deadline = request.deadline
-    count = check_count(request.k, problem)
     solver.check(problem)
     solver.check_within(problem, rows)
     host: Any = problem.to_host()

@@ -77,11 +77,12 @@ Most searches take longer.
 
 
 @contextmanager
-def naming_alternatives(problem: AnyProblem) -> Iterator[None]:
+def naming_alternatives(problem: AnyProblem, rows: Rows | None = None) -> Iterator[None]:
     """Add the names of solvers that can take `problem` to errors raised inside this context.
 
     Args:
         problem: a `Problem` or a `LabelProblem`.
+        rows: constraints that the solvers have to take too; None for none.
 
     Raises:
         UnsupportedProblemError: the error of a solver that cannot take the problem.
@@ -98,7 +99,7 @@ def naming_alternatives(problem: AnyProblem) -> Iterator[None]:
     try:
         yield
     except UnsupportedProblemError as error:
-        able = kind_of(problem).registry.able(problem)
+        able = kind_of(problem).registry.able(problem, rows)
         raise with_alternatives(error, able) from error.__cause__
 
 

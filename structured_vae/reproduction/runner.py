@@ -49,9 +49,11 @@ class Outcome:
 
 def _epochs_of(cell: Cell, places: Places) -> int:
     """Return the epochs of the last checkpoint, which is the last file that an epoch writes."""
-    last = places.run(cell).checkpoint("last")
+    run = places.run(cell)
+    last = run.checkpoint("last")
     if last.exists():
-        return int(read_checkpoint(last)["epoch"]) + 1
+        instead = run.instead_of("last", cell.config)
+        return int(read_checkpoint(last, instead=instead)["epoch"]) + 1
     return 0
 
 

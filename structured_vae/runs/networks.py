@@ -12,7 +12,7 @@ from models import DiscreteVAE
 
 from ..errors import RunError, shortened
 from ..training.checkpoints import damaged, read_checkpoint
-from ..training.sound_checkpoint import UnsoundError, require_sound_weights
+from ..training.sound_checkpoint import UnfitError, UnsoundError, require_sound_weights
 from ..vaes.config import TrainConfig
 from ..vaes.registry import AnyVAE, kind_of
 from .custom_objects import CustomObjects
@@ -46,7 +46,8 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
     config = run.config()
     CustomObjects(model, dataset=None, estimator=None).check_model(config)
     file = run.checkpoint(which)
-    state = read_checkpoint(file)["state_dict"]
+    instead = run.instead_of(which, config)
+    state = read_checkpoint(file, instead=instead)["state_dict"]
     prefix = "vae."  # beside it there is what the estimator has learnt
     weights = {
         name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)
@@ -59,8 +60,12 @@ def load_vae(folder: str | Path, which: Which = "best", model: DiscreteVAE | Non
             vae = _fitting(config, weights)
         require_sound_weights(weights, vae)
         vae.load_state_dict(weights)
+    except UnfitError as error:
+        if model:
+            raise run.of_other_networks(config, error) from error
+        raise damaged(file, error, instead) from error
     except UnsoundError as error:
-        raise damaged(file, error) from error
+        raise damaged(file, error, instead) from error
     except (KeyError, RuntimeError) as error:
         raise RunError(f"{file} does not fit the run's configuration: {error}") from error
     return vae.eval()

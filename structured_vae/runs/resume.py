@@ -17,7 +17,7 @@ from ..errors import RunError
 from ..estimators import Estimator
 from ..training.base import Training
 from ..training.checkpoints import damaged, read_checkpoint
-from ..training.sound_checkpoint import UnsoundError, require_sound_training
+from ..training.sound_checkpoint import UnfitError, UnsoundError, require_sound_training
 from ..vaes.config import TrainConfig
 from .assembly import data_of, dataset_of, initialised, training_of
 from .custom_objects import CustomObjects, custom_objects_for
@@ -68,7 +68,7 @@ def resume(
             object that was passed to `train` is missing or differs.
         DataError: images are missing or damaged, or the images of a file have changed.
         RunError: the folder is not a run, the run has reached its last epoch, its checkpoint is
-            missing or damaged, another process trains in it, or the folder is removed meanwhile or
+            missing, damaged or of other networks, another process trains in it, or the folder is removed meanwhile or
             cannot be written to.
         TerminatedError: the training was asked to end, by SIGTERM.
     """
@@ -99,11 +99,12 @@ def _continue(
     """Train the remaining epochs; the arguments are those of `resume`."""
     folder = run.folder
     checkpoint = _checkpoint_to_go_on_from(run, config, start)
+    instead = run.instead_of(start, config)
     done = 0
     if checkpoint:
         if custom.model is None:
             load_vae(folder, start)  # refuses weights that do not fit, before any work
-        done = read_checkpoint(checkpoint)["epoch"] + 1
+        done = read_checkpoint(checkpoint, instead=instead)["epoch"] + 1
     if epochs is not None:
         config = replace(config, epochs=epochs)
     if done >= config.epochs:
@@ -119,11 +120,11 @@ def _continue(
     if checkpoint:
         batches.refuse_others(read_checkpoint(checkpoint))
     elif custom.model is not None and run.start.exists():
-        load_start(training, run.start)
+        load_start(training, run, config)
     trainer = trainer_of(config, run, dataset, training, progress, callbacks, logger)
     # A checkpoint that is refused has to leave the folder as it is.
     if checkpoint:
-        _refuse_unsound(checkpoint, training, trainer)
+        _refuse_unsound(checkpoint, run, config, training, trainer, instead)
     if trainer.is_global_zero:
         run.remove_leftovers()
         run.save_config(config)
@@ -149,19 +150,34 @@ def _checkpoint_to_go_on_from(run: Run, config: TrainConfig, start: Which) -> Pa
             f"{other.name}. Resume from that checkpoint: {resumption}"
         )
     if (recorded := run.recorded_epochs()) > 1:
+        again = f"structured-vae train --config {shlex.quote(str(run.config_file))} --run FOLDER"
+        if config.from_python:
+            again = "structured_vae.train(folder=..., ...)"
         raise RunError(
             f"{run.checkpoints} holds no checkpoint. The run does not start again, since that "
-            "would "
-            f"replace the metrics of {recorded} epochs. Put last.ckpt or best.ckpt back, or train "
-            "in "
-            f"another folder: structured-vae train --config "
-            f"{shlex.quote(str(run.config_file))} --run FOLDER"
+            f"would replace the metrics of {recorded} epochs. Put last.ckpt or best.ckpt back, or "
+            f"train in another folder: {again}"
         )
     return None
 
 
-def _refuse_unsound(checkpoint: Path, training: Training, trainer: pl.Trainer) -> None:
+def _refuse_unsound(
+    checkpoint: Path,
+    run: Run,
+    config: TrainConfig,
+    training: Training,
+    trainer: pl.Trainer,
+    instead: str,
+) -> None:
     """Check every value that Lightning is going to read, before Lightning reads it.
+
+    Args:
+        checkpoint: the file.
+        run: its run.
+        config: the configuration of the run.
+        training: the training that resumes.
+        trainer: a new trainer.
+        instead: the command or call that uses the other checkpoint.
 
     Raises:
         RunError: a value is missing or impossible, or does not fit the run's configuration.
@@ -170,5 +186,9 @@ def _refuse_unsound(checkpoint: Path, training: Training, trainer: pl.Trainer) -
     optimizer = training.configure_optimizers()
     try:
         require_sound_training(content, training, optimizer, trainer.fit_loop.state_dict())
+    except UnfitError as error:
+        if config.from_python:
+            raise run.of_other_networks(config, error) from error
+        raise damaged(checkpoint, error, instead) from error
     except UnsoundError as error:
-        raise damaged(checkpoint, error) from error
+        raise damaged(checkpoint, error, instead) from error

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..errors import RunError
 from ..training.base import Training
 from ..training.checkpoints import WholeCheckpoints, damaged, read_checkpoint
-from ..training.sound_checkpoint import UnsoundError, require_sound_weights
+from ..training.sound_checkpoint import UnfitError, UnsoundError, require_sound_weights
+from ..vaes.config import TrainConfig
 from .folder import Run
 
 
@@ -25,15 +24,22 @@ def save_start(run: Run, training: Training, pixels: int) -> None:
         raise RunError(f"{run.folder} cannot be written to: {error}") from error
 
 
-def load_start(training: Training, start: Path) -> None:
+def load_start(training: Training, run: Run, config: TrainConfig) -> None:
     """Load into custom networks the weights that their run began with.
 
+    Args:
+        training: the training of the networks.
+        run: the run.
+        config: its configuration.
+
     Raises:
-        RunError: the file does not fit the run's configuration.
+        RunError: the file is damaged, or is of other networks.
     """
-    weights = read_checkpoint(start)["state_dict"]
+    weights = read_checkpoint(run.start)["state_dict"]
     try:
         require_sound_weights(weights, training)
+    except UnfitError as error:
+        raise run.of_other_networks(config, error) from error
     except UnsoundError as error:
-        raise damaged(start, error) from error
+        raise damaged(run.start, error) from error
     training.load_state_dict(weights)

@@ -125,10 +125,15 @@ class ConstrainedBits(StateSpace):
         return solution
 
     def contains(self, z: torch.Tensor) -> torch.Tensor:
-        """Return `[...]`, whether each of `z [..., n]` satisfies the constraints."""
+        """Return `[...]`, whether each of `z [..., n]` satisfies the constraints.
+
+        Raises:
+            solvers.OptionError: a list of coefficients has another length than n.
+        """
         check_states(z)
         satisfied = torch.ones(z.shape[:-1], dtype=torch.bool, device=z.device)
         for rule in cast("tuple[Constraint, ...]", self.constraints):
+            rule.check_length(z.shape[-1])
             coefficients = z.new_ones(z.shape[-1], dtype=torch.float64)
             if rule.coefficients is not None:
                 coefficients.zero_()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 import math
-import shlex
 import zipfile
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import lightning.pytorch as pl
 import torch
@@ -18,12 +17,6 @@ from ..atomic import whole_file
 from ..errors import RunError
 from .between_steps import BetweenSteps
 from .sound_checkpoint import UnsoundError, require_sound_content
-
-INSTEAD: Final = {
-    "last.ckpt": "structured-vae resume {run} --from best",
-    "best.ckpt": "structured-vae evaluate {run} --checkpoint last",
-}
-"""The commands that work without one of the two checkpoints of a run."""
 
 
 class WholeCheckpoints(CheckpointIO):
@@ -71,12 +64,13 @@ class WholeCheckpoints(CheckpointIO):
         Path(path).unlink(missing_ok=True)
 
 
-def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
+def read_checkpoint(path: Path, device: Any = "cpu", instead: str = "") -> dict[str, Any]:
     """Return tensors and plain values of a checkpoint file, after a test of its checksums.
 
     Args:
         path: the file.
         device: where tensors go.
+        instead: the command or call that uses the other checkpoint of the run.
 
     Raises:
         RunError: the file is missing or damaged, or it holds anything else.
@@ -98,23 +92,28 @@ def read_checkpoint(path: Path, device: Any = "cpu") -> dict[str, Any]:
         if isinstance(error, UnsoundError):
             reason = str(error)
         raise RunError(
-            f"{path} is damaged or not a checkpoint of ours ({reason}). {_advice(path)}"
+            f"{path} is damaged or not a checkpoint of ours ({reason}){_advice(instead)}"
         ) from error
     return content  # type: ignore[no-any-return]  # what torch.load gave, checked above
 
 
-def damaged(path: Path, error: UnsoundError) -> RunError:
-    """Return the error for a checkpoint with a wrong value."""
+def damaged(path: Path, error: UnsoundError, instead: str = "") -> RunError:
+    """Return the error for a checkpoint with a wrong value.
+
+    Args:
+        path: the file.
+        error: the wrong value.
+        instead: the command or call that uses the other checkpoint of the run.
+    """
     return RunError(
-        f"{path} is damaged or does not fit the run's configuration: {error}. {_advice(path)}"
+        f"{path} is damaged or does not fit the run's configuration: {error}{_advice(instead)}"
     )
 
 
-def _advice(path: Path) -> str:
-    instead = INSTEAD.get(path.name, "take another one").format(
-        run=shlex.quote(str(path.parent.parent))
-    )
-    return f"The other one of the run may still serve: {instead}"
+def _advice(instead: str) -> str:
+    if not instead:
+        return ""
+    return f". The other one of the run may still serve: {instead}"
 
 
 def _refuse_archive(path: Path) -> int:

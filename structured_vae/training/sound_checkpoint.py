@@ -55,6 +55,10 @@ class UnsoundError(ValueError):
     """A value of a checkpoint cannot be right; the message names its place."""
 
 
+class UnfitError(UnsoundError):
+    """The weights of a checkpoint have other names or shapes than those of the networks."""
+
+
 def require_sound_content(content: Any, file_size: int) -> None:
     """Check the content that every checkpoint of this package has.
 
@@ -91,20 +95,21 @@ def require_sound_weights(weights: Mapping[str, torch.Tensor], module: nn.Module
             weights need not be finite either.
 
     Raises:
-        UnsoundError: the weights do not fit, or one is nan or infinite.
+        UnfitError: the weights have other names or shapes.
+        UnsoundError: a weight is of another kind of number, or nan or infinite.
     """
     expected = module.state_dict()
     missing = sorted(set(expected) - set(weights))
     unexpected = sorted(set(weights) - set(expected))
     if missing or unexpected:
-        raise UnsoundError(
+        raise UnfitError(
             f"the weights lack {missing or 'nothing'} and have {unexpected or 'nothing'} besides"
         )
     for name, value in weights.items():
         current = expected[name]
         place = f"state_dict[{name!r}]"
         if value.shape != current.shape:
-            raise UnsoundError(
+            raise UnfitError(
                 f"{place} has the shape {list(value.shape)}, and the network {list(current.shape)}"
             )
         # `load_state_dict` would convert another kind silently.

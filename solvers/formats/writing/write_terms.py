@@ -184,7 +184,12 @@ def _lp_lines(terms: Terms, rows: list[dict[int, float]]) -> Iterator[str]:
 
 
 def _coefficients(constraint: Constraint, n: int) -> dict[int, float]:
-    """Return the coefficients of a constraint by places."""
+    """Return the coefficients of a constraint by places.
+
+    Raises:
+        OptionError: a list of coefficients has another length than n.
+    """
+    constraint.check_length(n)
     if constraint.coefficients is None:
         return dict.fromkeys(range(n), 1.0)
     placed: dict[Any, float] = dict(constraint.coefficients)

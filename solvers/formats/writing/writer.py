@@ -105,7 +105,8 @@ def write_problem(
         format: a name of `FORMATS`; None to take it from the suffix.
 
     Raises:
-        OptionError: no format of that name or suffix can be written.
+        OptionError: no format of that name or suffix can be written, or a list of coefficients of a
+            constraint has another length than the number of variables.
         ProblemError: the format cannot hold the problem.
         OSError: the file cannot be written.
 

@@ -53,7 +53,8 @@ def locked(run: Run) -> Iterator[None]:
     except Timeout as error:
         raise RunError(
             f"{_named(holder)} is training in {run.folder}. Wait until it ends, or end it; then: "
-            f"structured-vae resume {shlex.quote(str(run.folder))}"
+            f"structured-vae resume {shlex.quote(str(run.folder))}, or "
+            "structured_vae.resume(folder, ...) in Python"
         ) from error
     except (OSError, NotImplementedError) as error:
         # Any other error would come back at the first write.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...atomic import remove_leftovers, whole_file
 from ...data import IN_MEMORY
-from ...errors import RunError, shortened
+from ...errors import ConfigError, RunError, shortened
 from ...vaes.config import TrainConfig
 from ...vaes.config.plain_values import read_yaml
 from .config_file import config_text, is_whole
@@ -23,6 +23,8 @@ from .small_files import CONFIG_SIZE, RECORD_SIZE, read_small_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ...training.sound_checkpoint import UnfitError
 
 Which = Literal["best", "last"]
 
@@ -142,9 +144,7 @@ class Run:
             epochs: a new total; None for the run's.
             start: the checkpoint to resume from; None for the last one.
         """
-        objects = list(config.from_python)
-        if config.data.name.startswith(IN_MEMORY):
-            objects.append("data")
+        objects = _objects_of(config)
         command = f"structured-vae resume {shlex.quote(str(self.folder))}"
         call = [repr(str(self.folder))]
         if epochs is not None:
@@ -157,6 +157,34 @@ class Run:
             return command
         call += [f"{name}=..." for name in objects]
         return f"structured_vae.resume({', '.join(call)})"
+
+    def instead_of(self, which: Which, config: TrainConfig) -> str:
+        """Return the command or call that works without one of the two checkpoints.
+
+        Args:
+            which: the checkpoint that is missing or damaged.
+            config: the configuration of the run.
+        """
+        if which == "last":
+            return self.how_to_resume(config, start="best")
+        objects = _objects_of(config)
+        if not objects:
+            return f"structured-vae evaluate {shlex.quote(str(self.folder))} --checkpoint last"
+        passed = ", ".join(f"{name}=..." for name in objects)
+        return f"structured_vae.evaluate_run({str(self.folder)!r}, which='last', {passed})"
+
+    def of_other_networks(self, config: TrainConfig, misfit: UnfitError) -> RunError:
+        """Return the error for networks that the weights of this run do not fit.
+
+        Args:
+            config: the configuration of the run.
+            misfit: the first weight that does not fit.
+        """
+        passed = " and ".join(f"{name}=" for name in config.from_python)
+        return RunError(
+            f"the weights of the run {self.folder} do not fit {passed}: {misfit}. Pass what the "
+            f"run was trained with. To resume: {self.how_to_resume(config)}"
+        )
 
     def create(self, config: TrainConfig) -> None:
         """Write the configuration into a new folder.
@@ -178,11 +206,21 @@ class Run:
             raise RunError(f"{self.folder} is a file; name a folder: --run FOLDER")
         if self.config_file.exists():
             raise RunError(
-                f"{self.folder} already holds a run. Resume it: structured-vae resume "
-                f"{shlex.quote(str(self.folder))}, "
-                "or resume(folder) in Python; or name another folder: --run FOLDER, folder="
+                f"{self.folder} already holds a run{self._resumption()}; or name another folder: "
+                "--run FOLDER, folder="
             )
         self._refuse_files_of_others()
+
+    def _resumption(self) -> str:
+        """Return the advice to resume this run, or the fault of its configuration."""
+        try:
+            config = self.config()
+        except (RunError, ConfigError) as error:
+            return f", whose configuration has a fault: {error}"
+        advice = f". Resume it: {self.how_to_resume(config)}"
+        if not _objects_of(config):
+            advice += ", or resume(folder) in Python"
+        return advice
 
     def _refuse_files_of_others(self) -> None:
         """Raise if the folder has no configuration but holds files that training would replace.
@@ -264,3 +302,11 @@ class Run:
                 "values, under config"
             )
         return config
+
+
+def _objects_of(config: TrainConfig) -> list[str]:
+    """Return the names of the objects that a caller passes again in Python."""
+    objects = list(config.from_python)
+    if config.data.name.startswith(IN_MEMORY):
+        objects.append("data")
+    return objects

@@ -19,8 +19,7 @@ def require_present(run: Run) -> None:
         raise RunError(
             f"{run.folder} was removed or moved during the training. The training has ended, since "
             "nothing more could be saved. If the folder was moved: structured-vae resume "
-            "NEW_PLACE; "
-            "otherwise train again"
+            "NEW_PLACE, or structured_vae.resume(NEW_PLACE, ...) in Python; otherwise train again"
         )
 
 
