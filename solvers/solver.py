@@ -367,6 +367,12 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
         A bound below a score, or NaN, proves that the backend is wrong.
         """
         xp = namespace_of(score)
+        shape = np.shape(bound)
+        if shape not in ((), tuple(score.shape)):
+            raise SolveFailedError(
+                f"solver '{self.name}' returned a Maximiser whose bound has the shape "
+                f"{list(shape)}; it must be [batch], here {list(score.shape)}"
+            )
         possible = bound >= score - rounding
         if bool(xp.all(possible)):
             return xp.maximum(score, bound)

@@ -537,6 +537,9 @@ def test_a_solver_that_returns_no_numpy_arrays_is_told_what_to_return(rules):
         solve([1.0, 1.0], solver=Returns(z, torch.ones(1)), constraints=rules)
     with pytest.raises(SolveFailedError, match="it has to be integers"):
         solve([1.0, 1.0], solver=Returns(z[0]), constraints=rules)
+    for bound in (np.array([2.0, 1.0]), [2.0, 1.0], np.ones((1, 1)), np.ones(0)):
+        with pytest.raises(SolveFailedError, match=r"must be \[batch\], here \[1\]"):
+            solve([1.0, 1.0], solver=Returns(z, bound), constraints=rules)
     for bound in (np.ones(1), [1.0], 1.0):
         assert solve([1.0, 1.0], solver=Returns(z, bound), constraints=rules).score == 1.0
 
