@@ -38,6 +38,7 @@ from solvers import (
     uniforms_shape,
 )
 from solvers.constraints import at_most
+from solvers.registry import registry_of
 
 torch = optional("torch")
 
@@ -308,7 +309,42 @@ def test_unknown_solver():
 
 def test_an_unknown_name_suggests_to_pass_the_object():
     with pytest.raises(UnknownSolverError, match=r"pass the object, solver=MySolver\(\)"):
-        solve(np.ones(3), solver="annealing")
+        solve(np.ones(3), solver="quantum")
+
+
+METHODS = {
+    "min_cut": "max_flow",
+    "maxflow": "max_flow",
+    "graphcut": "max_flow",
+    "Graph-Cuts": "max_flow",
+    "qpbo": "auto",
+    "viterbi": "elimination",
+    "brute force": "exhaustive",
+    "sat": "cp_sat",
+    "CP-SAT": "cp_sat",
+    "milp": "highs",
+    "ilp": "highs",
+    "bnb": "branch_and_bound",
+    "tabu": "local_search",
+    "simulated_anealing": "local_search",
+    "mini_bucket": "mini_buckets",
+    "TRW-S": "dual_ascent",
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_name_of_a_method_suggests_the_solver_that_uses_it(name):
+    with pytest.raises(UnknownSolverError, match=f"; did you mean '{METHODS[name]}'"):
+        solve(np.ones(3), solver=name)
+
+
+@pytest.mark.parametrize("kind", ["bits", "labels"])
+def test_what_the_names_of_methods_suggest_exists(kind):
+    registry = registry_of(kind)
+    names = {"auto", *registry.built_in}
+    for name, suggested in registry.method_names.items():
+        assert suggested in names, name
+        assert name not in names
 
 
 @pytest.mark.parametrize(
