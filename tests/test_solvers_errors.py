@@ -4,6 +4,7 @@ import copy
 import importlib.util
 import itertools
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -33,6 +34,7 @@ from solvers import (
     prepare,
     select_solver,
     solve,
+    solve_labels,
     solve_many,
     solver_class,
     uniforms_shape,
@@ -298,6 +300,31 @@ def test_forty_variables_for_exhaustive():
 def test_pairwise_for_independent():
     with pytest.raises(UnsupportedProblemError, match="it takes none"):
         solve(np.ones(3), np.ones(2), edges=EDGES, solver="independent")
+
+
+@pytest.mark.parametrize(
+    ("shape", "variables", "flat"),
+    [((4, 5), 20, "-1"), ((3, 4, 5), 20, "3, -1"), ((3, 4, 5), 60, "-1")],
+)
+def test_edges_over_an_image_whose_scores_are_a_batch_of_rows_say_how_to_reshape(
+    shape, variables, flat
+):
+    chain = np.stack([np.arange(variables - 1), np.arange(1, variables)], axis=1)
+    advice = re.escape(
+        f"variables are 0..4. unary {list(shape)} is read as a batch of {np.prod(shape[:-1])} "
+        f"problems of 5 variables; for problems of {variables} variables, pass "
+        f"unary.reshape({flat})"
+    )
+    with pytest.raises(ProblemError, match=advice):
+        solve(np.ones(shape), np.ones(len(chain)), edges=chain)
+    with pytest.raises(ProblemError, match=r"reshape\(" + flat + r", 2\)"):
+        solve_labels(np.ones((*shape, 2)), np.eye(2), edges=chain)
+
+
+@pytest.mark.parametrize(("unary", "last"), [(np.ones(4), 4), (np.ones((2, 4)), 8)])
+def test_edges_beyond_all_scores_are_not_told_to_reshape(unary, last):
+    with pytest.raises(ProblemError, match=r"variables are 0\.\.3$"):
+        solve(unary, np.ones(1), edges=[[0, last]])
 
 
 def test_unknown_solver():
