@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 
@@ -16,20 +17,39 @@ def shortened(value: object) -> str:
         return f"{type(value).__name__} of too many digits to show"
 
 
-def did_you_mean(name: object, names: Iterable[object]) -> str:
-    """Return the hint "did you mean 'x'? " for a misspelt name; empty if no name is similar.
+NO_OTHER_NAMES: Mapping[str, str] = MappingProxyType({})
+"""No other names, for `did_you_mean`."""
+
+
+def did_you_mean(
+    name: object, names: Iterable[object], other_names: Mapping[str, str] = NO_OTHER_NAMES
+) -> str:
+    """Return the hint "did you mean 'x'? " for a wrong name; empty if no name is similar.
+
+    Args:
+        name: the wrong name.
+        names: the right ones; those that are not strings are never suggested.
+        other_names: what to suggest for other names, and for names that are similar to them.
 
     Example:
         >>> did_you_mean("appel", ["apple", "pear"])
         "did you mean 'apple'? "
+        >>> did_you_mean("Pomme", ["apple", "pear"], {"pomme": "apple"})
+        "did you mean 'apple'? "
     """
     if not isinstance(name, str):
         return ""
-    words = [word for word in names if isinstance(word, str)]
-    near = difflib.get_close_matches(name, words, n=1)
+    suggested = {**other_names, **{word: word for word in names if isinstance(word, str)}}
+    same = [word for word in suggested if _letters(word) == _letters(name)]
+    near = same or difflib.get_close_matches(name, suggested, n=1)
     if near:
-        return f"did you mean {shortened(near[0])}? "
+        return f"did you mean {shortened(suggested[near[0]])}? "
     return ""
+
+
+def _letters(name: str) -> str:
+    """Return a name in lower case, without blanks, hyphens and underscores."""
+    return name.lower().translate(str.maketrans("", "", " -_"))
 
 
 class SolverError(Exception):

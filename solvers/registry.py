@@ -19,6 +19,7 @@ from .errors import (
     did_you_mean,
     shortened,
 )
+from .method_names import OF_BITS, OF_LABELS
 from .solver import ArgmaxSolver, Capabilities, CertifiedSolver
 
 if TYPE_CHECKING:
@@ -96,18 +97,21 @@ class Registry(Generic[SolverT]):
         built_in: "module:class" by name; the module is imported on first use.
         group: the group of entry points by which other packages plug in solvers.
         base: the name of the base class of every solver of the kind, for errors.
+        method_names: the name to suggest for other names of methods.
     """
 
     kind: str
     built_in: Mapping[str, str]
     group: str
     base: str
+    method_names: Mapping[str, str]
 
     def solver_class(self, name: str) -> type[SolverT]:
         """Import and return the class that is registered under a name.
 
         Raises:
-            UnknownSolverError: no solver has that name; the message suggests similar names.
+            UnknownSolverError: no solver has that name; the message suggests a similar name, or the
+                solver whose method has that name elsewhere.
             SolverUnavailableError: a plug-in of that name cannot be imported.
         """
         if not isinstance(name, str):
@@ -121,7 +125,7 @@ class Registry(Generic[SolverT]):
         plugged_in = self._plug_ins()
         if name not in plugged_in:
             names = [*self.built_in, *plugged_in]
-            hint = did_you_mean(name, names)
+            hint = did_you_mean(name, names, self.method_names)
             advice = ""
             if not hint:
                 advice = (
@@ -234,9 +238,11 @@ def _imported(address: str) -> Any:
     return getattr(importlib.import_module(module), attribute)
 
 
-BITS: Registry[ArgmaxSolver] = Registry("bits", BUILT_IN, "structured_vae.solvers", "ArgmaxSolver")
+BITS: Registry[ArgmaxSolver] = Registry(
+    "bits", BUILT_IN, "structured_vae.solvers", "ArgmaxSolver", OF_BITS
+)
 LABELS: Registry[Any] = Registry(
-    "labels", BUILT_IN_OF_LABELS, "structured_vae.label_solvers", "LabelSolver"
+    "labels", BUILT_IN_OF_LABELS, "structured_vae.label_solvers", "LabelSolver", OF_LABELS
 )
 
 REGISTRIES: Mapping[str, Registry[Any]] = {"bits": BITS, "labels": LABELS}

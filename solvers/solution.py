@@ -123,6 +123,9 @@ class Solution(Generic[ArrayT]):
     With `k_best=m` all arrays have one more dimension m after the leading ones. A row without a
     state contains -1 in `z` and minus infinity in `score`; if its `bound` is minus infinity too,
     there are no more states.
+
+    A row with a state contains -1 in `z` only where an instance has no variable, such as in the
+    padding of a shorter chain. Printed states have a dash there.
     """
 
     z: ArrayT
@@ -190,7 +193,7 @@ class Solution(Generic[ArrayT]):
 
         The columns are score, bound, gap, optimal, solver, seconds, and `z 0` to `z n-1`. The
         seconds are those of the whole call. The rows of a batch are numbered by their place in the
-        leading dimensions.
+        leading dimensions. As in `z`, -1 stands for no value.
 
         Raises:
             SolverUnavailableError: pandas is not installed.

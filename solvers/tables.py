@@ -106,17 +106,28 @@ def certificate_text(optimal: bool) -> str:
 def state_text(state: Sequence[int]) -> str:
     """Return a state `[n]` as digits, or as separate numbers if one has several digits.
 
+    A dash stands for a position without a value, such as the padding of a shorter chain.
+
     Example:
-        >>> state_text([1, 0, 1]), state_text([11, 2]), state_text([-1, -1])
-        ('101', '11 2', 'none')
+        >>> state_text([1, 0, 1]), state_text([11, 2]), state_text([1, 0, -1])
+        ('101', '11 2', '10-')
+        >>> state_text([-1, -1])
+        'none'
     """
-    if any(value < 0 for value in state):
+    if len(state) and all(value < 0 for value in state):
         return "none"
     few = state[: MOST_LETTERS + 1]
     between = ""
     if any(value > 9 for value in few):
         between = " "
-    return _cut(between.join(map(str, few)))
+    return _cut(between.join(map(_digits, few)))
+
+
+def _digits(value: int) -> str:
+    """Return a value in digits; a dash if it is negative, which stands for no value."""
+    if value < 0:
+        return "-"
+    return str(value)
 
 
 def assignment_text(assignment: Mapping[Any, Any]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -116,6 +116,10 @@ class Cases(Protocol):
         """Return the places `[batch]` of a solution's states in `scores`."""
 
 
+Drawn: TypeAlias = tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]
+"""A function that makes a problem, and unary scores, pairwise scores and edges."""
+
+
 class Kit(ABC):
     """Parts of the conformance kit that depend on the kind of problem.
 
@@ -133,10 +137,12 @@ class Kit(ABC):
         """Yield small batches of every kind that has broken solvers."""
 
     @abstractmethod
-    def drawn(
-        self, solver: Any, generator: np.random.Generator
-    ) -> tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]:
-        """Return a function that makes a problem, and unary scores, pairwise scores and edges."""
+    def drawn(self, solver: Any, generator: np.random.Generator) -> Iterator[Drawn]:
+        """Yield three different instances for `check_batch`, those that solvers seldom take last.
+
+        An exact solver gets few variables. Another one gets so many that its answer depends on its
+        path, and so on other instances if they change this path.
+        """
 
     @abstractmethod
     def check_more(self, solver: Any, problem: Any, cases: Cases) -> None:
@@ -169,16 +175,18 @@ def check_conformance(
     The kit checks that the score is that of z and is the maximum. A solver that is not exact may
     miss the maximum, but must not then report `optimal=True`. The bound must hold, also for sums of
     some hundred float32 scores, and if a time limit ends the search immediately. The bound of
-    `best_states` must hold for all other states. A batch must give the same answers as its
-    instances one by one, with the leading dimensions of the problem. The solver must take float32,
+    `best_states` must hold for all other states. A batch must give the same scores as its
+    instances one by one and in another order, also beside instances of far larger scores, with the
+    leading dimensions of the problem. The solver must take float32,
     and raise an error with reasons for a problem that it cannot take. Such a batch is skipped, but
     the solver has to take one of the first ten.
 
     Args:
         solver: a solver that is ready to use.
         count: number of random batches of 3 instances.
-        max_size: largest n of problems over bits; enumeration costs 2^n.
-        max_states: most assignments of an instance of a problem over labels.
+        max_size: largest n of enumerated problems over bits, and of those that an exact solver
+            gets in a batch; enumeration costs 2^n.
+        max_states: most assignments of an enumerated instance of a problem over labels.
         seed: the seed of the random instances.
         randomised: whether a solver that is not exact may answer an instance differently in a
             batch. This happens if it draws random numbers for the whole batch.
@@ -206,9 +214,10 @@ def check_conformance(
             _check_cases(kit, solver, problem, cases, stopped=taken % 5 == 0)
         taken += 1
     with naming(solver):
-        make, unary, pairwise, edges = kit.drawn(solver, generator)
-        if not solver.why_not(make(unary, pairwise, edges=edges)):
-            check_batch(solver, make, unary, pairwise, edges, randomised)
+        for make, unary, pairwise, edges in kit.drawn(solver, generator):
+            if not solver.why_not(make(unary, pairwise, edges=edges)):
+                check_batch(solver, make, unary, pairwise, edges, randomised)
+                break
     with naming(solver, f", {LARGE} variables with float32 scores, seed {seed}"):
         kit.check_large(solver, generator)
     with naming(solver):
@@ -282,12 +291,25 @@ class BitKit(Kit):
         for instances in random_instances(count, size, generator, sign=_sign_for(solver)):
             yield BitCases(instances)
 
-    def drawn(
-        self, solver: ArgmaxSolver, generator: np.random.Generator
-    ) -> tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]:
-        """Return one more of these batches."""
-        drawn = next(random_instances(1, 5, generator, sign=_sign_for(solver)))
-        return Problem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges
+    def drawn(self, solver: ArgmaxSolver, generator: np.random.Generator) -> Iterator[Drawn]:
+        """Yield normal scores of all pairs, of a chain, and one more small batch."""
+        n = SEARCHED
+        if solver.capabilities.exact:
+            n = self.max_size
+        n = min(n, solver.capabilities.max_size or n)
+        sign = _sign_for(solver)
+        every = np.stack(np.triu_indices(n, 1), axis=-1)
+        chain = every[every[:, 1] == every[:, 0] + 1]
+        for edges in (every, chain):
+            if sign == "none":
+                edges = edges[:0]
+            unary = generator.standard_normal((3, n))
+            pairwise = generator.standard_normal((3, len(edges)))
+            if sign == "positive":
+                pairwise = np.abs(pairwise)
+            yield Problem.from_arrays, unary, pairwise, edges
+        drawn = next(random_instances(1, 5, generator, sign=sign))
+        yield Problem.from_arrays, drawn.unary, drawn.pairwise, drawn.edges
 
     def check_more(self, solver: ArgmaxSolver, problem: Problem, cases: Cases) -> None:
         """Check the bound of `best_states`."""
@@ -404,6 +426,14 @@ def _check_claims(
     return np.asarray(reached)
 
 
+SEARCHED: Final = 30
+"""Number of variables of an instance in a batch, for solvers that are not exact."""
+
+LOUD: Final = np.array([1e6, -1e6, 1e6])
+"""Factors of the scores of the other instances in a batch.
+
+An instance whose answer depends on a mean or a maximum over the batch gets another answer."""
+
 LARGE = 300
 """Number of variables of the problems that show whether a solver adds up in float32."""
 
@@ -516,6 +546,9 @@ def check_batch(
 ) -> None:
     """Check a batch of two leading dimensions against its instances, also in float32.
 
+    The batch has the three instances, and beside each another one with far larger scores. Each is
+    also solved alone, and all of them in the opposite order.
+
     Args:
         solver: a solver of any kind of problems.
         make: returns the problem of unary scores, pairwise scores and `edges=`.
@@ -527,22 +560,36 @@ def check_batch(
     Raises:
         AssertionError: a check fails.
     """
-    loose = randomised and not solver.capabilities.exact
-    wide = [np.repeat(a[:, None], 2, axis=1) for a in (unary, pairwise)]
+    wide = [_beside_loud(unary, LOUD), _beside_loud(pairwise, np.abs(LOUD))]
     batch = solver.solve(make(*wide, edges=edges))
     assert batch.z.shape[:2] == (3, 2), f"z has the shape {batch.z.shape} for unary {wide[0].shape}"
     assert batch.score.shape == batch.optimal.shape == batch.bound.shape == (3, 2)
-    for place in np.ndindex(3, 2):
-        alone = make(wide[0][place], wide[1][place], edges=edges)
-        score = solver.solve(alone).score
-        assert loose or abs(score - batch.score[place]) <= 2 * alone.rounding, (
-            f"a batch is not its instances: that at {place} scores {score} alone and "
-            f"{batch.score[place]} among others; one that draws random numbers draws them anew "
-            "from its seed for every instance, or is checked "
-            "with check_conformance(..., randomised=True)"
-        )
     single = make(*(a.astype(np.float32) for a in wide), edges=edges)
     assert solver.solve(single).z.shape == batch.z.shape, "float32 is not taken"
+    if randomised and not solver.capabilities.exact:
+        return
+    reversed_batch = make(*(a[::-1, ::-1].copy() for a in wide), edges=edges)
+    reversed_score = solver.solve(reversed_batch).score[::-1, ::-1]
+    for place in np.ndindex(3, 2):
+        alone = make(wide[0][place], wide[1][place], edges=edges)
+        score = batch.score[place]
+        others = {
+            "alone": solver.solve(alone).score,
+            "with the batch in the opposite order": reversed_score[place],
+        }
+        for when, other in others.items():
+            assert abs(other - score) <= 2 * alone.rounding, (
+                f"a batch is not its instances: that at {place} scores {other} {when} and {score} "
+                "in the batch; instances must not affect each other. A solver that draws random "
+                "numbers draws them anew from its seed for every instance, or is checked "
+                "with check_conformance(..., randomised=True)"
+            )
+
+
+def _beside_loud(scores: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Return `[3, 2, ...]`: scores `[3, ...]`, each beside those of another times a factor."""
+    loud = factors.reshape(3, *[1] * (scores.ndim - 1)) * np.roll(scores, 1, axis=0)
+    return np.stack([scores, loud], axis=1)
 
 
 def is_refused(solver: CertifiedSolver[Any], problem: Any) -> bool:

@@ -40,7 +40,7 @@ class StructureError(StructuredVAEError, ValueError):
 
 
 class StalledWarning(UserWarning):
-    """No argmax has moved for many steps, so that nothing was learnt from them."""
+    """No argmax has moved for many steps, or none can move, so that nothing is learnt."""
 
 
 class FrozenWarning(UserWarning):

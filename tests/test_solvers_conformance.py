@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from solvers import (
     solve,
     solver_class,
 )
+from solvers.labels import LabelSolver
 from solvers.testing import check_conformance, enumerate_scores, random_instances
 
 BUILT_IN = [info.name for info in available_solvers() if info.origin == "built in"]
@@ -81,6 +83,99 @@ def test_a_randomised_heuristic_is_told_how_to_pass_and_does():
 def test_no_exact_solver_may_be_random():
     with pytest.raises(AssertionError, match=r"^sometimes_wrong: a batch is not its instances"):
         check_conformance(SometimesWrong(), count=0, randomised=True)
+
+
+def descents(unary, weights, starts):
+    """States `[batch, n]` that no single flip improves, each from its start."""
+    z = starts.astype(float)
+    for row, fields, matrix in zip(z, unary, weights, strict=True):
+        gain = (fields + matrix @ row) * (1 - 2 * row)
+        while gain.max() > 1e-9:
+            flipped = gain.argmax()
+            row[flipped] = 1 - row[flipped]
+            gain = (fields + matrix @ row) * (1 - 2 * row)
+    return z
+
+
+def one_after_the_other(unary, weights):
+    """Descents, each from the answer of the instance before it."""
+    states = [np.zeros(unary.shape[1])]
+    for fields, matrix in zip(unary, weights, strict=True):
+        states.append(descents(fields[None], matrix[None], states[-1][None])[0])
+    return np.array(states[1:])
+
+
+def from_shared_numbers(unary, weights):
+    """Descents from starts that are drawn for the whole batch."""
+    starts = np.random.default_rng(0).integers(0, 2, unary.shape)
+    return descents(unary, weights, starts)
+
+
+CROSSTALK = {
+    "the mean of the batch": lambda unary, weights: unary > unary.mean(),
+    "the median of the batch": lambda unary, weights: unary > np.median(unary),
+    "the maximum of the batch": lambda unary, weights: unary > 0.1 * unary.max(),
+    "a tolerance of the batch": lambda unary, weights: unary > 1e-3 * np.abs(unary).max(),
+    "the deviation of the batch": lambda unary, weights: unary > 0.1 * unary.std(),
+    "the first instance": lambda unary, weights: np.repeat(unary[:1] > 0, len(unary), axis=0),
+    "the instance before": one_after_the_other,
+    "random numbers for the batch": from_shared_numbers,
+}
+"""Heuristics whose instances affect each other, by what they share."""
+
+SEPARATE = {
+    "their own mean": lambda unary, weights: unary > unary.mean(axis=1, keepdims=True),
+    "no start": lambda unary, weights: descents(unary, weights, np.zeros(unary.shape)),
+}
+"""Heuristics that answer each instance by itself."""
+
+
+@dataclass(frozen=True)
+class Heuristic(ArgmaxSolver):
+    """A heuristic `states_of(unary, weights)` of float64 scores `[batch, n]` and `[batch, n, n]`."""
+
+    states_of: Callable
+    name = "heuristic"
+    capabilities = Capabilities(exact=False)
+
+    def _argmax(self, problem, deadline):
+        weights = np.zeros((problem.batch, problem.n, problem.n))
+        first, second = problem.edges.T
+        weights[:, first, second] = problem.pairwise
+        weights[:, second, first] = problem.pairwise
+        states = self.states_of(problem.unary.astype(float), weights)
+        return Maximiser(states.astype(np.int8))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("shared", CROSSTALK)
+def test_the_kit_finds_instances_that_affect_each_other(shared, seed):
+    with pytest.raises(AssertionError, match="must not affect each other"):
+        check_conformance(Heuristic(CROSSTALK[shared]), count=0, seed=seed)
+    check_conformance(Heuristic(CROSSTALK[shared]), count=0, seed=seed, randomised=True)
+
+
+@pytest.mark.parametrize("own", SEPARATE)
+def test_heuristics_that_answer_each_instance_by_itself_pass(own):
+    for seed in range(5):
+        check_conformance(Heuristic(SEPARATE[own]), count=2, seed=seed)
+
+
+class LabelsByTheMean(LabelSolver):
+    """The largest value of each variable that scores more than the mean of the batch."""
+
+    name = "labels_by_the_mean"
+    capabilities = Capabilities(exact=False)
+
+    def _argmax(self, problem, deadline):
+        above = problem.unary > problem.unary[np.isfinite(problem.unary)].mean()
+        return Maximiser((above * np.arange(problem.k)).max(axis=2))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_kit_finds_label_solvers_whose_instances_affect_each_other(seed):
+    with pytest.raises(AssertionError, match="must not affect each other"):
+        check_conformance(LabelsByTheMean(), count=0, seed=seed)
 
 
 def test_all_backends_agree_on_supermodular_problems():

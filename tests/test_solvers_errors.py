@@ -3,6 +3,7 @@
 import copy
 import itertools
 import pickle
+import re
 import subprocess
 import sys
 import time
@@ -33,11 +34,13 @@ from solvers import (
     prepare,
     select_solver,
     solve,
+    solve_labels,
     solve_many,
     solver_class,
     uniforms_shape,
 )
 from solvers.constraints import at_most
+from solvers.registry import registry_of
 
 torch = optional("torch")
 
@@ -305,6 +308,31 @@ def test_pairwise_for_independent():
         solve(np.ones(3), np.ones(2), edges=EDGES, solver="independent")
 
 
+@pytest.mark.parametrize(
+    ("shape", "variables", "flat"),
+    [((4, 5), 20, "-1"), ((3, 4, 5), 20, "3, -1"), ((3, 4, 5), 60, "-1")],
+)
+def test_edges_over_an_image_whose_scores_are_a_batch_of_rows_say_how_to_reshape(
+    shape, variables, flat
+):
+    chain = np.stack([np.arange(variables - 1), np.arange(1, variables)], axis=1)
+    advice = re.escape(
+        f"variables are 0..4. unary {list(shape)} is read as a batch of {np.prod(shape[:-1])} "
+        f"problems of 5 variables; for problems of {variables} variables, pass "
+        f"unary.reshape({flat})"
+    )
+    with pytest.raises(ProblemError, match=advice):
+        solve(np.ones(shape), np.ones(len(chain)), edges=chain)
+    with pytest.raises(ProblemError, match=r"reshape\(" + flat + r", 2\)"):
+        solve_labels(np.ones((*shape, 2)), np.eye(2), edges=chain)
+
+
+@pytest.mark.parametrize(("unary", "last"), [(np.ones(4), 4), (np.ones((2, 4)), 8)])
+def test_edges_beyond_all_scores_are_not_told_to_reshape(unary, last):
+    with pytest.raises(ProblemError, match=r"variables are 0\.\.3$"):
+        solve(unary, np.ones(1), edges=[[0, last]])
+
+
 def test_unknown_solver():
     with pytest.raises(UnknownSolverError, match="did you mean 'max_flow'") as caught:
         solve(np.ones(3), solver="maxflow")
@@ -314,7 +342,42 @@ def test_unknown_solver():
 
 def test_an_unknown_name_suggests_to_pass_the_object():
     with pytest.raises(UnknownSolverError, match=r"pass the object, solver=MySolver\(\)"):
-        solve(np.ones(3), solver="annealing")
+        solve(np.ones(3), solver="quantum")
+
+
+METHODS = {
+    "min_cut": "max_flow",
+    "maxflow": "max_flow",
+    "graphcut": "max_flow",
+    "Graph-Cuts": "max_flow",
+    "qpbo": "auto",
+    "viterbi": "elimination",
+    "brute force": "exhaustive",
+    "sat": "cp_sat",
+    "CP-SAT": "cp_sat",
+    "milp": "highs",
+    "ilp": "highs",
+    "bnb": "branch_and_bound",
+    "tabu": "local_search",
+    "simulated_anealing": "local_search",
+    "mini_bucket": "mini_buckets",
+    "TRW-S": "dual_ascent",
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_name_of_a_method_suggests_the_solver_that_uses_it(name):
+    with pytest.raises(UnknownSolverError, match=f"; did you mean '{METHODS[name]}'"):
+        solve(np.ones(3), solver=name)
+
+
+@pytest.mark.parametrize("kind", ["bits", "labels"])
+def test_what_the_names_of_methods_suggest_exists(kind):
+    registry = registry_of(kind)
+    names = {"auto", *registry.built_in}
+    for name, suggested in registry.method_names.items():
+        assert suggested in names, name
+        assert name not in names
 
 
 @pytest.mark.parametrize(

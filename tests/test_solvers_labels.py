@@ -346,6 +346,12 @@ def test_names_of_both_kinds_of_solvers_are_known():
         solve([[0.0, 1.0]], solver="eliminate")
     with pytest.raises(UnknownSolverError, match="did you mean 'cp_sat'"):
         solve([[0.0, 1.0]], solver="cp_sa")
+    with pytest.raises(UnknownSolverError, match=r"'expansion_moves'.*did you mean 'max_flow'"):
+        solve([[0.0, 1.0]], solver="min_cut")
+    with pytest.raises(UnknownSolverError, match="called 'viterbi'; did you mean 'elimination'"):
+        solve([[0.0, 1.0]], solver="viterbi")
+    with pytest.raises(UnknownSolverError, match=r"for their bits.*did you mean 'highs'"):
+        solve([[0.0, 1.0]], solver="ilp")
     assert {info.name for info in available_solvers("labels")} >= {
         "independent",
         "elimination",

@@ -437,3 +437,40 @@ def test_the_time_limit_of_a_graph_reaches_its_solver():
     crf = PairwiseCRF(2, 2, [[0, 1]], solver=Recorded())
     crf.solve(torch.zeros(1, 2, 2), time_limit=7.0)
     assert limits[0] == pytest.approx(7.0, abs=1.0)
+
+
+def test_solutions_of_shorter_chains_print_their_tags_with_dashes_at_padding():
+    crf, emissions, _, mask = chains()
+    solution = crf.solve(emissions, mask)
+    rows = [line.split() for line in repr(solution).splitlines()[2:]]
+    paths = ["".join(map(str, path)) for path in crf.decode(emissions, mask)]
+    assert [row[1] for row in rows] == [path.ljust(max(LENGTHS), "-") for path in paths]
+    assert [row[5] for row in rows] == ["optimal"] * len(LENGTHS)
+    html = solution._repr_html_()
+    assert all(f"<td>{row[1]}</td>" in html for row in rows)
+
+
+def test_a_chain_prints_none_only_where_there_are_no_more_sequences():
+    crf, emissions, _, mask = chains(k=2, lengths=(2, 1))
+    rows = [line.split() for line in repr(crf.solve(emissions, mask, k_best=3)).splitlines()[2:]]
+    shorter = [row[2] for row in rows if row[0] == "1"]
+    assert sorted(shorter) == ["0-", "1-", "none"]
+
+
+def test_padding_before_a_chain_and_tags_of_two_digits_print():
+    crf, emissions, _, mask = chains(k=12, lengths=(3, 2))
+    crf.transitions.data.zero_()
+    emissions = torch.nan_to_num(emissions.flip(1))
+    emissions[..., 11] += 100
+    row = repr(crf.solve(emissions, mask.flip(1))).splitlines()[3]
+    assert "  - 11 11  " in row
+
+
+def test_tables_of_pandas_have_the_numbers_of_the_labels():
+    pytest.importorskip("pandas")
+    crf, emissions, _, mask = chains()
+    solution = crf.solve(emissions, mask)
+    table = solution.to_pandas()
+    columns = [f"z {i}" for i in range(max(LENGTHS))]
+    assert table[columns].values.tolist() == solution.labels.tolist()
+    assert (table[columns].values >= 0).tolist() == mask.tolist()

@@ -17,10 +17,18 @@ from solvers import (
     UnsupportedProblemError,
     solver_class,
 )
-from structured_vae import ArgmaxLayer, ConfigError, CostOfBits, Estimate, Hamming, Relative
+from structured_vae import (
+    ArgmaxLayer,
+    ConfigError,
+    CostOfBits,
+    Estimate,
+    Hamming,
+    PerturbedFenchelYoung,
+    Relative,
+)
 from structured_vae.errors import EstimatorError, StalledWarning, StructureError
 from structured_vae.noise import gumbel_differences
-from structured_vae.spaces import KOfN
+from structured_vae.spaces import Categories, KOfN
 
 
 def plain(*args, **options):
@@ -855,3 +863,30 @@ def test_no_bits_have_a_cost(leading):
     assert torch.equal(estimate.surrogate, torch.full(leading, 2.0))
     estimate.surrogate.sum().backward()
     assert unary.grad.shape == unary.shape
+
+
+@pytest.mark.parametrize("structure", [KOfN(1), Categories()], ids=["k of n", "one category"])
+def test_a_forgotten_squeeze_that_leaves_a_single_state_warns_with_the_shape(structure):
+    scores = torch.randn(4, 6, 1, requires_grad=True)
+    layer = ArgmaxLayer(structure)
+    with pytest.warns(StalledWarning, match=r"single state for scores \[4, 6, 1\].*squeeze\(-1\)"):
+        assert layer(scores).eq(1).all()
+    layer(scores.squeeze(-1))  # without a warning, which would be an error here
+
+
+def test_choosing_all_variables_is_right_and_warns_that_nothing_is_learnt():
+    scores = torch.randn(4, 6)
+    with pytest.warns(StalledWarning, match=r"scores \[4, 6\].*no gradient can change it$"):
+        assert ArgmaxLayer(KOfN(6))(scores).eq(1).all()
+    with pytest.warns(StalledWarning, match=r"scores \[4, 6\].*no gradient can change it$"):
+        PerturbedFenchelYoung(KOfN(6))(scores, target=torch.ones(4, 6))
+    layer = ArgmaxLayer(KOfN(5))
+    assert layer.over(KOfN([6, 6, 6, 6]))(scores).eq(1).all()  # each instance may choose all
+    assert layer.over(KOfN(6, least=5))(scores).sum(-1).ge(5).all()
+
+
+def test_too_few_scores_for_k_name_their_shape():
+    with pytest.raises(StructureError, match=r"number of variables, 1, of scores \[4, 6, 1\]"):
+        ArgmaxLayer(KOfN(2))(torch.randn(4, 6, 1))
+    with pytest.raises(StructureError, match=r"number of variables, 4: lower k"):
+        KOfN(5).check(4)

@@ -71,8 +71,14 @@ class Pairs:
     swapped: np.ndarray
 
     @classmethod
-    def of(cls, edges: Any, n: int) -> Pairs:
+    def of(cls, edges: Any, n: int, leading: tuple[int, ...] = (), k: int = 1) -> Pairs:
         """Check the pairs of n variables; None for none.
+
+        Args:
+            edges: the pairs, `[e, 2]` or `[2, e]`.
+            n: number of variables.
+            leading: the dimensions of the unary scores before n, for messages.
+            k: their number of values, for messages.
 
         Raises:
             ProblemError: edges repeat, loop or lie outside 0..n-1.
@@ -80,7 +86,7 @@ class Pairs:
         if edges is None:
             return cls(Topology(n, np.empty((0, 2), np.int64)), np.zeros(0, bool))
         upright = pairs.upright(to_numpy(as_array(edges, "edges")))
-        topology = pairs.topology_of(upright, n)
+        topology = pairs.topology_of(upright, n, leading, (k,))
         if not topology.e:
             return cls(topology, np.zeros(0, bool))
         return cls(topology, upright[:, 0] > upright[:, 1])
@@ -205,7 +211,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         """
         n = pairs.topology.n
 
-        def of(variables: int) -> Pairs:
+        def of(variables: int, leading: tuple[int, ...], k: int) -> Pairs:
             if variables != n:
                 raise ProblemError(
                     f"unary must be [..., {n}, k], for {n} variables; it has {variables}"
@@ -223,9 +229,12 @@ class LabelProblem(AnyProblem[ArrayT]):
         pairwise: Any,
         potts: Any,
         sizes: Any,
-        pairs_of: Callable[[int], Pairs],
+        pairs_of: Callable[[int, tuple[int, ...], int], Pairs],
     ) -> LabelProblem:
-        """Check the arrays, and return them as a problem; `pairs_of` returns the pairs for n."""
+        """Check the arrays, and return them as a problem.
+
+        `pairs_of` returns the pairs for n, the leading dimensions and k.
+        """
         arrays = {"unary": as_array(unary, "unary")}
         for name, array in (("pairwise", pairwise), ("potts", potts)):
             if array is not None:
@@ -242,7 +251,7 @@ class LabelProblem(AnyProblem[ArrayT]):
         if not k:  # there are no variables, either
             scores["unary"] = _with_a_value(scores["unary"])
             k = 1
-        checked = pairs_of(n)
+        checked = pairs_of(n, tuple(scores["unary"].shape[:-2]), k)
         size = _sizes(sizes, n, k)
         topology = checked.topology
         if "potts" in scores:

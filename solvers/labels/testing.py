@@ -9,15 +9,23 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..problems.problem import EPSILON
 from ..solution import Solution
-from ..testing import LARGE, Cases, Kit, check_conformance, check_large_answer, exact_sums
+from ..testing import (
+    LARGE,
+    SEARCHED,
+    Cases,
+    Drawn,
+    Kit,
+    check_conformance,
+    check_large_answer,
+    exact_sums,
+)
 from .problem import LabelProblem
 from .solver import LabelSolver
 
@@ -152,13 +160,19 @@ class LabelKit(Kit):
         pairs = solver.capabilities.pairwise
         yield from random_instances(count, self.max_states, generator, pairs=pairs)
 
-    def drawn(
-        self, solver: LabelSolver, generator: np.random.Generator
-    ) -> tuple[Callable[..., Any], np.ndarray, np.ndarray, np.ndarray]:
-        """Return three variables of four values, whose pairs score equal values."""
-        unary = generator.standard_normal((3, 3, 4))
-        pairwise = generator.random((3, 2, 1, 1)) * np.eye(4)
-        return LabelProblem.from_arrays, unary, pairwise, np.array([[0, 1], [2, 1]])
+    def drawn(self, solver: LabelSolver, generator: np.random.Generator) -> Iterator[Drawn]:
+        """Yield variables of four values, all of whose pairs score equal values, and a chain."""
+        n = SEARCHED
+        if solver.capabilities.exact:
+            n = 5
+        every = np.stack(np.triu_indices(n, 1), axis=-1)
+        if not solver.capabilities.pairwise:
+            every = every[:0]
+        for edges in (every, np.array([[0, 1], [2, 1]])):
+            variables = int(edges.max(initial=n - 1)) + 1
+            unary = generator.standard_normal((3, variables, 4))
+            pairwise = generator.random((3, len(edges), 1, 1)) * np.eye(4)
+            yield LabelProblem.from_arrays, unary, pairwise, edges
 
     def check_more(self, solver: LabelSolver, problem: LabelProblem, cases: Cases) -> None:
         """Check nothing more, since label solvers find one assignment at a time."""

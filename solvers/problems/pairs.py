@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib
 import math
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..arrays import Array, Edges, as_array, beside, namespace_of, to_numpy
 from ..errors import ProblemError
 from .topology import Topology
+
+Shape: TypeAlias = tuple[int, ...]
+"""Some dimensions of an array."""
 
 KEPT = 1 << 16
 """Largest number of pairs, a mebibyte, whose topologies are cached between calls."""
@@ -141,22 +144,55 @@ def _triangle(n: int) -> _Triangle:
     )
 
 
-def from_edges(weights: Array, edges: Any, n: int) -> tuple[Array, Topology]:
+def from_edges(weights: Array, edges: Any, n: int, leading: Shape = ()) -> tuple[Array, Topology]:
     """Return the scores `[..., e]` unchanged, with every pair checked and ordered to i < j."""
     pairs = _integers(edges)
     check_length(weights, len(pairs))
-    return weights, _topology(pairs, n)
+    return weights, topology_of(pairs, n, leading)
 
 
-def topology_of(edges: Any, n: int) -> Topology:
+def topology_of(edges: Any, n: int, leading: Shape = (), trailing: Shape = ()) -> Topology:
     """Return the checked topology of `edges [e, 2]` of n variables, pairs ordered to i < j.
 
     The same edges give the same object.
 
+    Args:
+        edges: `[e, 2]`, or `[2, e]`.
+        n: number of variables.
+        leading: the dimensions of the unary scores before n, for messages.
+        trailing: their dimensions after n.
+
     Raises:
         ProblemError: edges repeat, loop or lie outside 0..n-1, or are not integers `[e, 2]`.
     """
-    return _topology(_integers(edges), n)
+    pairs = _integers(edges)
+    try:
+        return _topology(pairs, n)
+    except ProblemError as error:
+        if advice := _of_one_problem(pairs, n, leading, trailing):
+            raise ProblemError(f"{error}. {advice}") from None
+        raise
+
+
+def _of_one_problem(pairs: Edges, n: int, leading: Shape, trailing: Shape) -> str:
+    """Return the advice for edges over several dimensions of the unary scores; empty for others.
+
+    An image `[height, width]` of scores is read as a batch of its rows.
+    """
+    largest = int(pairs.max(initial=0))
+    variables = n
+    if largest < n:
+        return ""
+    for place in reversed(range(len(leading))):
+        variables *= leading[place]
+        if largest < variables:
+            flat = ", ".join(map(str, (*leading[:place], -1, *trailing)))
+            return (
+                f"unary {[*leading, n, *trailing]} is read as a batch of {math.prod(leading)} "
+                f"problems of {n} variables; for problems of {variables} variables, pass "
+                f"unary.reshape({flat})"
+            )
+    return ""
 
 
 def check_length(weights: Array, e: int) -> None:

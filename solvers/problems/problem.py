@@ -504,7 +504,7 @@ def _weights(scores: dict[str, Array], edges: Any) -> tuple[Array, Topology]:
         return unary[..., :0], Topology(n, np.empty((0, 2), np.int64))
     if edges is None:
         return pairs.from_matrix(scores["pairwise"], n)
-    return pairs.from_edges(scores["pairwise"], edges, n)
+    return pairs.from_edges(scores["pairwise"], edges, n, tuple(unary.shape[:-1]))
 
 
 def _weights_over(scores: dict[str, Array], topology: Topology) -> tuple[Array, Topology]:

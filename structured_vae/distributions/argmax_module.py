@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from abc import ABC
 from collections.abc import Iterable
 from contextlib import suppress
@@ -20,9 +21,9 @@ from solvers.solving.selection import resolve
 
 from ..autograd.recording import construct_between_graphs, refuse_recording
 from ..autograd.transforms import Dims, leading, refuse_mapped_edges
-from ..errors import ConfigError, StructureError, shortened
+from ..errors import ConfigError, StalledWarning, StructureError, shortened
 from ..noise import gumbel_differences, process_rank, seed_of_rank
-from ..spaces import Structure, is_structure, refuse_pairs
+from ..spaces import Structure, as_space, is_structure, refuse_pairs
 from ..spaces.checks.scores import EdgesLike, potentials_of
 from ..spaces.constrained import constrained
 from ..spaces.of_potentials import unary_noise
@@ -110,10 +111,16 @@ class ArgmaxModule(nn.Module, ABC):
         Raises:
             StructureError: the structure takes no pairwise scores.
             solvers.ProblemError: the scores do not describe a problem.
+
+        Warns:
+            StalledWarning: the structure has a single state, so nothing can be learnt.
         """
-        if is_structure(self.solver):
-            refuse_pairs(self.solver, pairwise)
-        return potentials_of(unary, pairwise, edges, mask)
+        if not is_structure(self.solver):
+            return potentials_of(unary, pairwise, edges, mask)
+        refuse_pairs(self.solver, pairwise)
+        potentials = potentials_of(unary, pairwise, edges, mask)
+        _warn_of_one_state(self.solver, potentials.unary.shape)
+        return potentials
 
     def over(self, structure: Structure) -> Self:
         """Return this module over another structure, for one batch.
@@ -224,6 +231,24 @@ def _refuse_second_forward() -> None:
             "draw new noise: leave the module out of the checkpointed part, or make it with "
             "seed=None and call it without a generator"
         )
+
+
+def _warn_of_one_state(structure: Structure, shape: torch.Size) -> None:
+    """Warn if a structure has a single state for scores of this shape, `[..., n]`.
+
+    This is no error, since a k that grows to n, for example, has a correct answer there.
+    """
+    if torch.compiler.is_compiling() or not as_space(structure).has_one_state(shape[-1]):
+        return
+    advice = ""
+    if shape[-1] == 1:
+        advice = "; if the last dimension is one too many, pass scores.squeeze(-1)"
+    warnings.warn(
+        f"{structure!r} has a single state for scores {list(shape)}, whose last dimension counts "
+        f"the variables: every answer is the same, and no gradient can change it{advice}",
+        StalledWarning,
+        stacklevel=2,
+    )
 
 
 def _check_solver(solver: Any) -> None:

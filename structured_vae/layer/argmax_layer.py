@@ -84,7 +84,8 @@ class ArgmaxLayer(SteppingModule):
         solvers.SolverUnavailableError: the solver needs a package that is not installed.
 
     Warns:
-        StalledWarning: once, when no argmax has changed in 20 steps.
+        StalledWarning: once, when no argmax has changed in 20 steps; and in a call, if the
+            structure has a single state, such as `KOfN(k)` for k scores.
 
     References:
         Niepert, Minervini, Franceschi (2021), Implicit MLE.

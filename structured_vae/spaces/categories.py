@@ -136,6 +136,10 @@ class Categories(StateSpace):
         """Return how many variables there are."""
         return self.variables
 
+    def has_one_state(self, n: int) -> bool:
+        """Return whether each variable has a single value."""
+        return n == self.variables
+
     def described(self, n: int) -> str:
         """Return how many variables there are, and of how many values."""
         return f"{self.variables} variables of {n // self.variables} values"

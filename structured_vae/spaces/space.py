@@ -123,6 +123,10 @@ class StateSpace(ABC):
         """Return how many variables a state of n entries has."""
         return n
 
+    def has_one_state(self, n: int) -> bool:
+        """Return whether all scores `[..., n]` have the same argmax; False if it is not known."""
+        return False
+
     def described(self, n: int) -> str:
         """Return in words what the states of n entries are."""
         return f"{self!r} with n = {n}"

@@ -105,6 +105,22 @@ class KOfN(StateSpace):
         self._check_batch(scores)
         return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
 
+    def check(self, n: int) -> None:
+        """Raise unless there are subsets of n variables.
+
+        Raises:
+            StructureError: k > n, or k has numbers for several instances.
+        """
+        self._check_length(n, "")
+        super().check(n)
+
+    def has_one_state(self, n: int) -> bool:
+        """Return whether all instances have to choose all n variables; False if k is by instance.
+
+        A batch of instances that each have a k may happen to choose all variables.
+        """
+        return 0 < n == self._most == self._fewest
+
     def log_count(self, n: int) -> float:
         """Return the logarithm of the number of subsets.
 
@@ -176,13 +192,17 @@ class KOfN(StateSpace):
 
     def _checked(self, scores: torch.Tensor) -> torch.Tensor:
         flat = checked(scores)
-        most = largest(self._most)
-        if flat.shape[-1] < most:
-            raise StructureError(
-                f"k = {most} is more than the number of variables, {flat.shape[-1]}: lower k, or "
-                f"pass scores of at least {most} variables"
-            )
+        self._check_length(flat.shape[-1], f", of scores {list(scores.shape)}")
         return flat
+
+    def _check_length(self, n: int, of_scores: str) -> None:
+        """Raise if there are fewer than k variables; `of_scores` names the scores, or is empty."""
+        most = largest(self._most)
+        if n < most:
+            raise StructureError(
+                f"k = {most} is more than the number of variables, {n}{of_scores}: lower k, or "
+                f"pass scores [..., n] of at least {most} variables"
+            )
 
     @property
     def _width(self) -> int:
