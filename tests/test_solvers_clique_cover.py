@@ -16,6 +16,7 @@ from solvers.algorithms.clique_cover.branch_and_cut import CliqueBranchAndCut
 from solvers.algorithms.clique_cover.search import CliqueSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve.penalties import excluded_pairs, exclusions
+from solvers.backends import clique_cover
 from solvers.solving.sparse import FEW_NODES, turns
 from solvers.testing import enumerate_scores
 
@@ -284,6 +285,33 @@ def test_a_paused_search_takes_states_that_others_found(seed, n, at_zero):
     ended = solve(problem, solver=paused.with_options(nodes=None))
     assert ended.optimal
     assert ended.score == best
+
+
+@pytest.mark.parametrize("at_zero", [False, True])
+@pytest.mark.parametrize("kind", ["paused", "by_programs"])
+def test_a_paused_search_keeps_the_best_state_of_others(kind, at_zero, monkeypatch):
+    if kind == "by_programs":
+        needs("highs")
+    problem = independent_set(nx.gnp_random_graph(120, 0.2, seed=0), np.arange(1.0, 121.0))
+    if at_zero:
+        problem = of_zeros(problem)
+    best = solve(problem, solver="clique_cover")
+
+    def worst(problem, start, deadline):
+        if start is not None:
+            return start
+        return np.full(problem.n, at_zero, np.int8)
+
+    monkeypatch.setattr(clique_cover, "first_state", worst)
+    # Without any search, states only come from the start.
+    for search in (CliqueSearch, CliqueBranchAndCut):
+        monkeypatch.setattr(search, "run", lambda *arguments: None)
+    backend = solver_class("clique_cover")()
+    begun = getattr(backend, kind)()
+    assert begun.with_options(start=best.z).solve(problem).score == best.score
+    resumed = getattr(backend, kind)()
+    assert resumed.solve(problem).score < best.score
+    assert resumed.with_options(start=best.z).solve(problem).score == best.score
 
 
 def test_the_estimated_time_of_a_paused_search_ends_at_nothing():
