@@ -265,7 +265,7 @@ def test_what_is_no_problem(given):
 
 
 def test_solvers_of_labels_name_the_problem_of_a_conversion():
-    solver = labels.solver_class("elimination")()
+    solver = solver_class("elimination", "labels")()
     with pytest.raises(ProblemError, match=r"expected a LabelProblem, .*; pass its \.problem"):
         solver.solve(labels.from_factors([2], [((0,), np.zeros(2))]))
 
