@@ -43,7 +43,7 @@ def scale_free(n, seed):
 @pytest.mark.parametrize("seed", [0, 4, 6])
 def test_a_search_branches_on_variables_with_many_neighbours(seed):
     # Without regard to neighbours, so many visits do not prove it.
-    solver = solver_class("dual_ascent")(visits=1 << 20)
+    solver = solver_class("dual_ascent", "labels")(visits=1 << 20)
     assert solve(scale_free(90, seed), solver=solver).optimal
 
 
