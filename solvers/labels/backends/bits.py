@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import States
 from ...constraint_rows import Rows
 from ...errors import InfeasibleError, UnsupportedProblemError
 from ...limits.deadline import Deadline, preparing
@@ -124,12 +125,13 @@ class Bits(LabelSolver):
             solution = stopped.solution
         return self._maximiser(coded, solution, binary)
 
-    def _first_labels(self, problem: LabelProblem) -> np.ndarray:
+    def _first_labels(self, problem: LabelProblem) -> States:
         """Return the initial labels, or the best ones without pairs."""
         labels = given_states(self.start, problem, np.int64)
-        if labels is None:
-            labels = np.asarray(problem.unary).argmax(axis=-1)
-        return labels
+        if labels is not None:
+            return labels
+        best: np.ndarray = np.asarray(problem.unary).argmax(axis=-1)
+        return best
 
     def _started(self, binary: ArgmaxSolver, problem: LabelProblem) -> ArgmaxSolver:
         """Return the binary solver, with the bits of the initial labels if it takes a start."""
