@@ -427,8 +427,8 @@ def _large(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]
         yield Turn(semidefinite, BOUND_SECONDS)
         yield Turn(third_party(problem.n))
         return
-    yield Turn(semidefinite, CUT_SHARE * deadline.left)
     if problem.e <= MOST_MODELLED:
+        yield Turn(semidefinite, CUT_SHARE * deadline.left)
         yield Turn(third_party(problem.n), CUT_SHARE * deadline.left)
     yield Turn(semidefinite)
 
