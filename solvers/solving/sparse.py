@@ -368,9 +368,13 @@ def _grouped(
 
 
 def _programs(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield linear programs over cliques for a part whose search by cliques will not end."""
+    """Yield linear programs over cliques for a part whose search by cliques will not end.
+
+    Their open nodes take memory, so that a long limit gives them no more than other short runs.
+    """
     if problem.n <= MOST_PROGRAMMED and not why_not_highs():
-        yield Turn(solver_class("clique_cover")().by_programs(), CUT_SHARE * deadline.left)
+        seconds = min(MOST_SECONDS, CUT_SHARE * deadline.left)
+        yield Turn(solver_class("clique_cover")().by_programs(), seconds)
 
 
 def _ungrouped(
