@@ -103,7 +103,8 @@ def of_exclusive_pairs():
     first = f"a short run of `clique_cover`; a package for {part}"
     limited = f"{first}; linear programs for {part}; `clique_cover` until the end"
     yield f"| any other | `clique_cover` | {limited} |"
-    yield f"They need `highspy`, and n at most {sparse.MOST_PROGRAMMED:,}."
+    most = f"{sparse.MOST_SECONDS:g} s"
+    yield f"need `highspy`, and n at most {sparse.MOST_PROGRAMMED:,}. They take at most {most}."
 
 
 def of_short_runs():

@@ -429,9 +429,10 @@ def test_pairs_that_exclude_each_other_are_given_to_cliques_and_a_third_party():
 
 
 def test_cliques_get_most_of_the_time_where_pairs_are_many():
-    needs("cplex", "cp_sat")
+    needs("cplex", "cp_sat", "highs")
     many = independent_set(300, 10)
-    assert in_turn(many) == ["clique_cover", "clique_cover", "cp_sat", "clique_cover"]
+    cliques = ["clique_cover", "clique_cover"]
+    assert in_turn(many) == [*cliques, "cp_sat", *cliques]
     assert in_turn(many, None) == ["clique_cover", "clique_cover"]
 
 

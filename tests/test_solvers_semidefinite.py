@@ -162,6 +162,8 @@ def test_large_problems_get_a_bound_beside_a_local_search_before_a_third_party()
     assert limited[0] == limited[2] == "semidefinite"
     assert len(limited) == 3
     assert names(problem, None) == limited[:2]
+    # Two runs would take the first steps twice.
+    assert names(couplings(610, 400), 60.0) == ["semidefinite"]
 
 
 def test_a_stop_by_callback_is_never_worse_than_as_many_runs_of_local_search():

@@ -368,9 +368,13 @@ def _grouped(
 
 
 def _programs(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield linear programs over cliques for a part whose search by cliques will not end."""
+    """Yield linear programs over cliques for a part whose search by cliques will not end.
+
+    Their open nodes take memory, so that a long limit gives them no more than other short runs.
+    """
     if problem.n <= MOST_PROGRAMMED and not why_not_highs():
-        yield Turn(solver_class("clique_cover")().by_programs(), CUT_SHARE * deadline.left)
+        seconds = min(MOST_SECONDS, CUT_SHARE * deadline.left)
+        yield Turn(solver_class("clique_cover")().by_programs(), seconds)
 
 
 def _ungrouped(
@@ -427,8 +431,8 @@ def _large(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]
         yield Turn(semidefinite, BOUND_SECONDS)
         yield Turn(third_party(problem.n))
         return
-    yield Turn(semidefinite, CUT_SHARE * deadline.left)
     if problem.e <= MOST_MODELLED:
+        yield Turn(semidefinite, CUT_SHARE * deadline.left)
         yield Turn(third_party(problem.n), CUT_SHARE * deadline.left)
     yield Turn(semidefinite)
 
