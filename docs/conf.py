@@ -75,7 +75,8 @@ nitpick_ignore_regex = [
         r"py:class",
         r"(models\.priors\.causal\.InOrder|NamedClasses|solvers\.summing\.call\.(Exact)?Options|Pairs"
         r"|structured_vae\.spaces\.completions\.BitCompletions|structured_vae\.data\.binarisation\.Binarisation"
-        r"|structured_vae\.vaes\.config\.encoder\.EncoderConfig)",
+        r"|structured_vae\.vaes\.config\.encoder\.EncoderConfig|UnfitError"
+        r"|models\.networks\.encoders\.hidden_layer\.PotentialsT)",
     ),  # types of parts that no user names
     # Of fields that a dataclass inherits from another file, whose names Sphinx does not resolve.
     (
