@@ -1680,7 +1680,7 @@ def of_loss_experiment():
         "`ArgmaxLayer`, cost=1 - IoU": "ArgmaxLayer, cost=1 - IoU",
         "`ArgmaxLayer`, defaults | yes": "ArgmaxLayer, defaults",
         "`ArgmaxLayer`, `seed=None` | no": "ArgmaxLayer, seed=None",
-        "`DirectLoss`, `generator=` is passed | yes": "DirectLoss, noise",
+        "`DirectLoss, noise`, with a `generator=` | yes": "DirectLoss, noise",
         "`DirectLoss`, defaults | no": "DirectLoss",
     }
     for words, name in named.items():
