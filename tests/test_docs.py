@@ -1135,8 +1135,8 @@ def of_all_default_settings():
     yield "The exception is 50 categories with 10 epochs. There, *one-sided, KL from 10*", []
     ranges = [max(several) - min(several) for several in bounds.values() if len(several) == 3]
     yield "between the best and the worst of three seeds is {:.1f} nats", [median(ranges)]
-    yield "Of the bounds, {} have three seeds.", [len(ranges)]
-    yield "The largest difference between two of these seeds is {:.1f} nats.", [max(ranges)]
+    yield "{} of the bounds are means of three seeds.", [len(ranges)]
+    yield "The largest difference between two seeds of one setting is {:.1f} nats.", [max(ranges)]
     yield from of_the_gains_of_other_settings(bounds)
 
 
