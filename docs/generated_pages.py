@@ -352,6 +352,8 @@ def outside_losses() -> str:
         (loss.instance, kinds[loss.kind], loss.ours, loss.theirs, loss.peer)
         for loss in all_losses(_outside())
     ]
+    if not lines:
+        return "No other solver is ahead on any problem of this record.\n"
     return table(heading, lines)
 
 

@@ -1822,14 +1822,7 @@ def of_outside():
     numbers = [len(rows) - standings.count("behind"), len(rows), standings.count("ahead")]
     words = "no other solver is ahead of `auto`. On {} of them, `auto` is ahead of all others.**"
     yield f"**On {{}} of the {{}} problems, {words}", numbers
-    behind = {name for name, row in rows.items() if standing(row) == "behind"}
-    named = {"weighted independent set, 300", "set packing, 300", "frequency assignment, 40"}
-    assert behind == named  # the table of causes
-    answers = rows["set packing, 300"]["answers"]
-    for name in ("HiGHS", "SCIP"):
-        assert answers[name]["bound"] < answers["auto"]["bound"]
-    answers = rows["frequency assignment, 40"]["answers"]
-    assert answers["auto"]["seconds"] > 2 * answers["toulbar2"]["seconds"]
+    assert "behind" not in standings  # "No solver is ahead on any problem of the record"
 
 
 def of_cliques_outside():
