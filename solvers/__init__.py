@@ -16,5 +16,5 @@ _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 def __getattr__(name: str) -> Any:
     if name in MODULE_OF:
-        return former_name(__name__, name, MODULE_OF, {})
+        return former_name(__name__, name, MODULE_OF, {}, {})
     return _public(name)

@@ -29,7 +29,11 @@ MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def former_name(
-    package: str, name: str, module_of: Mapping[str, str], renamed: Mapping[str, str]
+    package: str,
+    name: str,
+    module_of: Mapping[str, str],
+    renamed: Mapping[str, str],
+    calls: Mapping[str, str],
 ) -> Any:
     """Return the object of the former name `package.name`, with a DeprecationWarning.
 
@@ -38,11 +42,13 @@ def former_name(
         name: the former name, a key of `module_of`.
         module_of: the module of each former name.
         renamed: the new name of each former name that was renamed.
+        calls: the call to write in place of a former name, where it is of another package.
     """
     module = module_of[name]
     present = renamed.get(name, name)
+    advice = calls.get(name, f"from {module} import {present}")
     warn(
-        f"{package}.{name} will be removed: use `from {module} import {present}`",
+        f"{package}.{name} will be removed: use `{advice}`",
         DeprecationWarning,
         stacklevel=3,
     )

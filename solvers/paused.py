@@ -6,6 +6,7 @@ A portfolio runs other backends in between.
 from __future__ import annotations
 
 import math
+import threading
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
@@ -43,13 +44,32 @@ SearchT = TypeVar("SearchT", bound=Search)
 
 @dataclass(eq=False)
 class Runs(Generic[SearchT]):
-    """The search that several runs share.
+    """The search that several runs share. A copy, and what is unpickled, begins a new one.
 
     Attributes:
         search: None before the first run.
+        problem: the problem of the search; None before the first run.
+        lock: held during a run, since a search is no place for two threads.
     """
 
     search: SearchT | None = None
+    problem: Problem | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __reduce__(self) -> tuple[type[Runs[SearchT]], tuple[()]]:
+        """Leave out the search."""
+        return Runs, ()
+
+    def is_of(self, problem: Problem) -> bool:
+        """Return whether a problem is that of the search, or none has begun."""
+        mine = self.problem
+        if mine is None or mine is problem:
+            return True
+        return (
+            np.array_equal(mine.edges, problem.edges)
+            and np.array_equal(mine.unary, problem.unary)
+            and np.array_equal(mine.pairwise, problem.pairwise)
+        )
 
 
 @dataclass(frozen=True)
@@ -74,7 +94,21 @@ class PausedSolver(ArgmaxSolver, Generic[SearchT]):
             return math.inf
         return self.runs.search.seconds_left
 
+    def why_not(self, problem: Problem) -> tuple[str, ...]:
+        """Return reasons: several instances, or another one than that of the search."""
+        reasons = super().why_not(problem)
+        if problem.batch != 1:
+            return (*reasons, f"the batch has {problem.batch} instances and it takes one")
+        if not self.runs.is_of(problem):
+            return (*reasons, "its search is that of another problem; take a new solver")
+        return reasons
+
     def _argmax(self, problem: Problem, deadline: Deadline) -> Maximiser:
+        with self.runs.lock:
+            return self._run(problem, deadline)
+
+    def _run(self, problem: Problem, deadline: Deadline) -> Maximiser:
+        """Begin or resume the search."""
         start = None
         states = given_states(self.start, problem)
         if states is not None:
@@ -85,6 +119,7 @@ class PausedSolver(ArgmaxSolver, Generic[SearchT]):
             if search is None:
                 return self._without_search(problem, deadline, start)
             self.runs.search = search
+            self.runs.problem = problem
         elif start is not None:
             search.offer(start)
         self._resume(search, deadline)

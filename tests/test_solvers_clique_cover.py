@@ -1,5 +1,7 @@
 """Cliques of pairs that exclude each other: bounds at every stop, and proofs of independent sets."""
 
+import copy
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -11,8 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from optional import needs
 
-from solvers import Deadline, OptionError, Problem, select_solver, solve, solver_class
-from solvers.algorithms.clique_cover.branch_and_cut import CliqueBranchAndCut
+from solvers import (
+    Deadline,
+    OptionError,
+    Problem,
+    UnsupportedProblemError,
+    select_solver,
+    solve,
+    solver_class,
+)
+from solvers.algorithms.clique_cover.branch_and_cut import CliqueBranchAndCut, CliqueProgram
 from solvers.algorithms.clique_cover.search import CliqueSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve.penalties import excluded_pairs, exclusions
@@ -426,3 +436,62 @@ def test_a_third_party_does_not_interrupt_cliques_that_are_about_to_end():
 def test_the_limit_on_nodes_is_a_positive_whole_number():
     with pytest.raises(OptionError, match="nodes"):
         solver_class("clique_cover")(nodes=0)
+
+
+def path(scores, penalty=-20.0):
+    """Nodes on a path, no two neighbours of which may be chosen."""
+    edges = [(i, i + 1) for i in range(len(scores) - 1)]
+    return Problem.from_arrays([scores], [[penalty] * len(edges)], edges=edges)
+
+
+@pytest.mark.parametrize("name", ["clique_cover", "cycle_cuts"])
+def test_a_resumed_search_takes_its_own_problem_alone(name):
+    paused = solver_class(name)().paused()
+    first = path([5.0, 1.0, 5.0, 1.0])
+    assert paused.solve(first).score == 10
+    assert paused.solve(path([5.0, 1.0, 5.0, 1.0])).score == 10
+    with pytest.raises(UnsupportedProblemError, match="that of another problem"):
+        paused.solve(path([5.0, 50.0, 5.0, 1.0]))
+    two = Problem.from_arrays(np.ones((2, 3)), -np.ones((2, 2)), edges=[(0, 1), (1, 2)])
+    with pytest.raises(UnsupportedProblemError, match="2 instances and it takes one"):
+        solver_class(name)().paused().solve(two)
+    copied = copy.deepcopy(paused)
+    assert copied.solve(path([5.0, 50.0, 5.0, 1.0])).score == 51
+
+
+def test_threads_share_a_resumed_search_one_at_a_time():
+    random = np.random.default_rng(0)
+    edges = np.stack(np.triu_indices(200, 1), axis=1)
+    edges = edges[random.random(len(edges)) < 0.12]
+    problem = Problem.from_arrays(
+        random.integers(1, 9, (1, 200)).astype(float), np.full((1, len(edges)), -30.0), edges=edges
+    )
+    paused = solver_class("clique_cover")().paused()
+    with ThreadPoolExecutor(3) as pool:
+        solutions = list(pool.map(lambda _: paused.solve(problem, 0.1), range(6)))
+    assert all(solution.bound >= solutions[-1].score for solution in solutions)
+
+
+def test_a_root_that_the_deadline_cut_off_is_cut_later(monkeypatch):
+    needs("highs")
+    random = np.random.default_rng(1)
+    edges = np.stack(np.triu_indices(60, 1), axis=1)
+    edges = edges[random.random(len(edges)) < 0.3]
+    problem = Problem.from_arrays(
+        random.integers(1, 9, (1, 60)).astype(float), np.full((1, len(edges)), -30.0), edges=edges
+    )
+    _, whole = programs_of(problem)
+    whole.run(Deadline.after(None), 0)
+    _, search = programs_of(problem)
+
+    def solve_late(program, deadline):
+        while not deadline.passed:
+            pass
+        return False
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CliqueProgram, "solve", solve_late)
+        search.run(Deadline.after(0.5), 0)
+    assert search.score_bound > whole.score_bound
+    search.run(Deadline.after(None), 0)
+    assert search.score_bound == whole.score_bound

@@ -189,14 +189,31 @@ def test_a_new_estimator_by_argmax_takes_a_space_without_sums():
 
 
 def test_an_estimator_that_makes_its_distribution_itself_still_runs_and_is_told_how():
-    with pytest.warns(DeprecationWarning, match=r"Former overrides posterior: set its attribute"):
+    warning = r"Former overrides posterior: set its attribute"
+    with pytest.warns(DeprecationWarning, match=warning) as caught:
 
         class Former(ScoreFunction):
             def posterior(self, potentials):
                 return Gibbs(potentials.shifted(torch.full((1, 2), 100.0)))
 
+    # Python shows such warnings by default only where the code of the user is.
+    assert caught[0].filename == __file__
     z = Former(2)(Potentials(torch.zeros(1, 2)), lambda z: z.sum(-1), seeded()).z
     assert (z == 1).all()
+
+
+def test_an_estimator_that_makes_perturb_and_map_itself_takes_a_space_without_sums():
+    with pytest.warns(DeprecationWarning, match=r"Former overrides posterior"):
+
+        class Former(ReinforcedArgmax):
+            distribution = Gibbs
+
+            def posterior(self, potentials):
+                return PerturbAndMAP(potentials, "auto")
+
+    permutations = Potentials(torch.tensor([[0.0, 1.0, 1.0, 0.0]]), space=Assignments(2))
+    z = Former()(permutations, lambda z: z.sum(-1), seeded()).z
+    assert permutations.space.contains(z[0]).all()
 
 
 @pytest.mark.parametrize("estimator", [Exact(), MaximumLikelihood(), TableDirect()])

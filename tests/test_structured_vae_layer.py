@@ -869,16 +869,18 @@ def test_no_bits_have_a_cost(leading):
 def test_a_forgotten_squeeze_that_leaves_a_single_state_warns_with_the_shape(structure):
     scores = torch.randn(4, 6, 1, requires_grad=True)
     layer = ArgmaxLayer(structure)
-    with pytest.warns(StalledWarning, match=r"single state for scores \[4, 6, 1\].*squeeze\(-1\)"):
+    with pytest.warns(
+        StalledWarning, match=r"single state for scores \[\.\.\., 1\].*squeeze\(-1\)"
+    ):
         assert layer(scores).eq(1).all()
     layer(scores.squeeze(-1))  # without a warning, which would be an error here
 
 
 def test_choosing_all_variables_is_right_and_warns_that_nothing_is_learnt():
     scores = torch.randn(4, 6)
-    with pytest.warns(StalledWarning, match=r"scores \[4, 6\].*no gradient can change it$"):
+    with pytest.warns(StalledWarning, match=r"scores \[\.\.\., 6\].*no gradient can change it$"):
         assert ArgmaxLayer(KOfN(6))(scores).eq(1).all()
-    with pytest.warns(StalledWarning, match=r"scores \[4, 6\].*no gradient can change it$"):
+    with pytest.warns(StalledWarning, match=r"scores \[\.\.\., 6\].*no gradient can change it$"):
         PerturbedFenchelYoung(KOfN(6))(scores, target=torch.ones(4, 6))
     layer = ArgmaxLayer(KOfN(5))
     assert layer.over(KOfN([6, 6, 6, 6]))(scores).eq(1).all()  # each instance may choose all

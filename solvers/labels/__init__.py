@@ -13,12 +13,12 @@ from typing import Any
 import lazy_loader
 
 from ..former_names import former_name
-from .former_names import MODULE_OF, RENAMED
+from .former_names import CALLS, MODULE_OF, RENAMED
 
 _public, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
     if name in MODULE_OF:
-        return former_name(__name__, name, MODULE_OF, RENAMED)
+        return former_name(__name__, name, MODULE_OF, RENAMED, CALLS)
     return _public(name)

@@ -28,3 +28,11 @@ MODULE_OF: Final[Mapping[str, str]] = MappingProxyType(
 
 RENAMED: Final[Mapping[str, str]] = MappingProxyType({"LabelGibbsEstimate": "GibbsEstimate"})
 """The new name of each former name that was renamed."""
+
+CALLS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "available_solvers": 'solvers.available_solvers("labels")',
+        "solver_class": 'solvers.solver_class(name, "labels")',
+    }
+)
+"""The call to write in place of a former name that is one of `solvers` now."""

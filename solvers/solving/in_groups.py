@@ -54,11 +54,13 @@ def _parts(request: Request, groups: list[np.ndarray]) -> Iterator[tuple[np.ndar
     values = values_of(problem, request.fix)
     states = request.kind.states(request.start, problem)
     whole = replace(problem, home=home_of(values))
-    for place, rows in enumerate(groups):
+    waiting = sum(map(len, groups))
+    for rows in groups:
         start = None
         if states is not None:
             start = states[rows]
-        share = request.deadline.left / (len(groups) - place)
+        share = request.deadline.left * len(rows) / waiting
+        waiting -= len(rows)
         part = replace(
             request,
             problem=whole.instances(rows),

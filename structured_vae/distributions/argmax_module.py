@@ -119,7 +119,7 @@ class ArgmaxModule(nn.Module, ABC):
             return potentials_of(unary, pairwise, edges, mask)
         refuse_pairs(self.solver, pairwise)
         potentials = potentials_of(unary, pairwise, edges, mask)
-        _warn_of_one_state(self.solver, potentials.unary.shape)
+        _warn_of_one_state(self.solver, potentials.unary.shape[-1])
         return potentials
 
     def over(self, structure: Structure) -> Self:
@@ -233,19 +233,19 @@ def _refuse_second_forward() -> None:
         )
 
 
-def _warn_of_one_state(structure: Structure, shape: torch.Size) -> None:
-    """Warn if a structure has a single state for scores of this shape, `[..., n]`.
+def _warn_of_one_state(structure: Structure, n: int) -> None:
+    """Warn if a structure has a single state for scores `[..., n]`.
 
     This is no error, since a k that grows to n, for example, has a correct answer there.
     """
-    if torch.compiler.is_compiling() or not as_space(structure).has_one_state(shape[-1]):
+    if torch.compiler.is_compiling() or not as_space(structure).has_one_state(n):
         return
     advice = ""
-    if shape[-1] == 1:
+    if n == 1:
         advice = "; if the last dimension is one too many, pass scores.squeeze(-1)"
     warnings.warn(
-        f"{structure!r} has a single state for scores {list(shape)}, whose last dimension counts "
-        f"the variables: every answer is the same, and no gradient can change it{advice}",
+        f"{structure!r} has a single state for scores [..., {n}], whose last dimension counts the "
+        f"variables: every answer is the same, and no gradient can change it{advice}",
         StalledWarning,
         stacklevel=2,
     )

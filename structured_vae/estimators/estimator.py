@@ -34,8 +34,8 @@ class Estimate:
         surrogate: `[batch]`; `surrogate.mean().backward()` gives encoder and decoder their
             gradients. Its value means nothing.
         cost: `[batch]`, nats, the cost averaged over the samples, without gradient. Where a KL is
-            folded into it, the estimate of `Direct` leaves out the scores of the samples (log q up
-            to a constant), and those of other estimators contain them.
+            folded into it, the estimate of `Direct` with all flips leaves out the scores of the
+            samples (log q up to a constant), and those of other estimators contain them.
         z: `[samples, batch, n]`, the latent states that were drawn.
         stats: averages over the batch, by name, for logging.
         tuning: the loss of the estimator's own parameters, 0 if it has none; add it to the loss.
@@ -72,10 +72,10 @@ class Estimator(nn.Module, ABC):
     epsilon) train and resume with the network.
 
     Attributes:
-        kl: how the KL of an objective enters: "density" where z is drawn from a distribution whose
-            density is known, such as the Gibbs distribution; "folded" into the cost where z comes
-            from perturb-and-MAP; "weighted" where the estimator divides p(x, z) by q(z | x) itself;
-            "none".
+        kl: how the KL of an objective enters: "density" as a term of its own, where z is drawn from
+            a distribution whose density is known, such as the Gibbs distribution; "folded" into the
+            cost, as for direct optimization; "weighted" where the estimator divides p(x, z) by
+            q(z | x) itself; "none".
         distribution: the class of the distribution q whose samples the estimate is made of: `Gibbs`
             or `PerturbAndMAP`; or another one, made of potentials alone.
         solver: solves the argmaxes of `PerturbAndMAP`, by name or object; or the space whose states
@@ -117,7 +117,7 @@ class Estimator(nn.Module, ABC):
                 f"{cls.__name__} overrides posterior: set its attribute distribution to the class "
                 "of the distribution instead, such as PerturbAndMAP",
                 DeprecationWarning,
-                stacklevel=2,
+                stacklevel=3,  # the caller of ABCMeta
             )
 
     @classmethod
@@ -181,16 +181,17 @@ class Estimator(nn.Module, ABC):
         """Set the class of the posterior.
 
         Args:
-            distribution: `Gibbs`, as from the start; or `Autoregressive`, whose bits depend on the
-                bits before them.
+            distribution: the class that the estimator has; or, if it takes any density,
+                `Autoregressive`, whose bits depend on the bits before them.
 
         Raises:
             EstimatorError: the estimator needs the distribution that it has.
         """
         if distribution is not self.distribution and not self.takes_any_density:
             raise EstimatorError(
-                f"{type(self).__name__} needs more of the posterior than its density, so that it "
-                f"cannot be {distribution.__name__}: take ScoreFunction, RAM or VIMCO"
+                f"{type(self).__name__} draws from {self.distribution.__name__} and needs more of it "
+                f"than its density, so that it cannot be {distribution.__name__}: take "
+                "ScoreFunction, RAM or VIMCO"
             )
         self.distribution = distribution
 
@@ -255,6 +256,9 @@ class Estimator(nn.Module, ABC):
         An override adds its own reasons to these.
         """
         h = self._in_space(potentials)
+        # An override of `posterior`, which is deprecated, may make another distribution.
+        if self.kl == "folded" and type(self).posterior is not Estimator.posterior:
+            return no_pairs(h)
         return no_pairs(h) + self.distribution.why_not(h)
 
     def forward(

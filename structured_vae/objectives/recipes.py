@@ -78,9 +78,9 @@ def paper_recipe(
 ) -> Objective:
     """Return the objective of the code of Lorberbom et al. (2019), which trains no folded KL.
 
-    Direct optimization minimises the reconstruction alone; the KL is reported but not trained.
-    Estimators that draw from the Gibbs distribution (exact, Gumbel-softmax and others) minimise its
-    KL too.
+    Estimators that fold the KL into the cost, such as direct optimization, minimise the
+    reconstruction alone; the KL is reported but not trained. All others (exact, Gumbel-softmax and
+    more) minimise the KL too.
     """
     reconstruction = Reconstruction(vae.decoder, x)
     if kl_term == "folded":

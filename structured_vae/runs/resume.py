@@ -22,6 +22,7 @@ from ..vaes.config import TrainConfig
 from .assembly import data_of, dataset_of, initialised, training_of
 from .custom_objects import CustomObjects, custom_objects_for
 from .folder import Run, Which
+from .folder.run import objects_of
 from .networks import load_vae
 from .start import load_start
 from .trainer.fit import fit
@@ -68,8 +69,8 @@ def resume(
             object that was passed to `train` is missing or differs.
         DataError: images are missing or damaged, or the images of a file have changed.
         RunError: the folder is not a run, the run has reached its last epoch, its checkpoint is
-            missing, damaged or of other networks, another process trains in it, or the folder is removed meanwhile or
-            cannot be written to.
+            missing, damaged or of other networks, another process trains in it, or the folder is
+            removed meanwhile or cannot be written to.
         TerminatedError: the training was asked to end, by SIGTERM.
     """
     end_with_launcher()
@@ -151,7 +152,7 @@ def _checkpoint_to_go_on_from(run: Run, config: TrainConfig, start: Which) -> Pa
         )
     if (recorded := run.recorded_epochs()) > 1:
         again = f"structured-vae train --config {shlex.quote(str(run.config_file))} --run FOLDER"
-        if config.from_python:
+        if objects_of(config):
             again = "structured_vae.train(folder=..., ...)"
         raise RunError(
             f"{run.checkpoints} holds no checkpoint. The run does not start again, since that "

@@ -12,6 +12,10 @@ from ...potentials import LatentSpace, Potentials
 from ..layers import Linear
 from .hidden_layer import HiddenLayerEncoder
 
+# Pickles of 0.2.0 before its release look for these two functions here.
+from .hidden_layer import no_pairs as no_pairs
+from .hidden_layer import pairs_within as pairs_within
+
 
 class Encoder(HiddenLayerEncoder[Potentials]):
     """The base class of encoders pixels -> hidden -> ReLU -> potentials over n bits.

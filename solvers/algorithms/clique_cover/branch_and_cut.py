@@ -70,6 +70,7 @@ class CliqueBranchAndCut:
         self._state = state ^ self._flip
         self._best = self._score(self._state)
         self._root_done = False
+        self._has_cliques = False
         trivial = int(np.maximum(gains, 0).sum())
         self._open = [Node(-trivial, 0, np.full(n, FREE, np.int8), self._program.x)]
         self._numbers = 0
@@ -129,11 +130,15 @@ class CliqueBranchAndCut:
     def _cut_root(self, deadline: Deadline) -> None:
         """Add cliques to the root once, and bound it again."""
         (root,) = self._open
-        if not self._program.add_cliques(deadline):
+        # Cliques of an earlier call wait if the deadline cut off the linear program.
+        self._has_cliques = self._has_cliques or self._program.add_cliques(deadline)
+        if not self._has_cliques:
             self._root_done = not deadline.passed
             return
-        self._open = [self._bounded(root, deadline)]
-        self._offer_rounded(self._open[0])
+        bounded = self._bounded(root, deadline)
+        self._has_cliques = bounded is root and deadline.passed
+        self._open = [bounded]
+        self._offer_rounded(bounded)
 
     def _bounded(self, node: Node, deadline: Deadline) -> Node:
         """Return the node with the bound of its linear program, if that is solved in time."""

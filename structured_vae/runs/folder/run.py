@@ -144,7 +144,7 @@ class Run:
             epochs: a new total; None for the run's.
             start: the checkpoint to resume from; None for the last one.
         """
-        objects = _objects_of(config)
+        objects = objects_of(config)
         command = f"structured-vae resume {shlex.quote(str(self.folder))}"
         call = [repr(str(self.folder))]
         if epochs is not None:
@@ -167,7 +167,7 @@ class Run:
         """
         if which == "last":
             return self.how_to_resume(config, start="best")
-        objects = _objects_of(config)
+        objects = objects_of(config)
         if not objects:
             return f"structured-vae evaluate {shlex.quote(str(self.folder))} --checkpoint last"
         passed = ", ".join(f"{name}=..." for name in objects)
@@ -216,9 +216,9 @@ class Run:
         try:
             config = self.config()
         except (RunError, ConfigError) as error:
-            return f", whose configuration has a fault: {error}"
+            return f", whose configuration has a fault: {error}. Correct it"
         advice = f". Resume it: {self.how_to_resume(config)}"
-        if not _objects_of(config):
+        if not objects_of(config):
             advice += ", or resume(folder) in Python"
         return advice
 
@@ -304,7 +304,7 @@ class Run:
         return config
 
 
-def _objects_of(config: TrainConfig) -> list[str]:
+def objects_of(config: TrainConfig) -> list[str]:
     """Return the names of the objects that a caller passes again in Python."""
     objects = list(config.from_python)
     if config.data.name.startswith(IN_MEMORY):
