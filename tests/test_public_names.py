@@ -19,10 +19,11 @@ def test_names_that_left_the_top_level_warn_and_name_their_module(package):
     table = importlib.import_module(f"{package}.former_names")
     former = table.MODULE_OF
     renamed = getattr(table, "RENAMED", {})
+    calls = getattr(table, "CALLS", {})
     assert former
     for name, home in former.items():
         present = renamed.get(name, name)
-        message = f"from {home} import {present}`"
+        message = re.escape(f"use `{calls.get(name, f'from {home} import {present}')}`")
         with pytest.warns(DeprecationWarning, match=message) as caught:
             value = getattr(module, name)
         assert caught[0].filename == __file__
