@@ -189,8 +189,8 @@ class Estimator(nn.Module, ABC):
         """
         if distribution is not self.distribution and not self.takes_any_density:
             raise EstimatorError(
-                f"{type(self).__name__} draws from {self.distribution.__name__} and needs more of it "
-                f"than its density, so that it cannot be {distribution.__name__}: take "
+                f"{type(self).__name__} draws from {self.distribution.__name__} and needs more of the "
+                f"posterior than its density, so that it cannot be {distribution.__name__}: take "
                 "ScoreFunction, RAM or VIMCO"
             )
         self.distribution = distribution
