@@ -24,12 +24,12 @@ from .programs import FREE, POSITIVE, CliqueProgram
 
 @dataclass(order=True)
 class Node:
-    """States that contain the chosen variables, and none of those that are left out.
+    """The states in which some variables are fixed at 1 and some at 0.
 
     Attributes:
         key: minus the bound.
         number: of this node, which decides between equal bounds.
-        status: `[n]` int8, 1 for chosen, 0 for left out, else `FREE`.
+        status: `[n]` int8, the value of each fixed variable, else `FREE`.
         x: `[n]`, the optimum of its linear program, or of that of its parent.
     """
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...limits.deadline import Deadline, uncounted
+from ...limits.deadline import Deadline
+from ..simplex import simplex_of
 
 VIOLATED = 1e-4
 """Least violation of a clique inequality that is added."""
@@ -50,30 +51,9 @@ class CliqueProgram:
             gains: `[n]`, whole: how much each variable adds at most.
             adjacent: `[n, n]` bool, whether two variables exclude each other.
         """
-        with uncounted():
-            import highspy  # slow to import
-
-        self._module = highspy
-        self._highs = highspy.Highs()
-        # The simplex method without presolve resumes from its last basis.
-        options: dict[str, bool | int | str] = {
-            "output_flag": False,
-            "presolve": "off",
-            "solver": "simplex",
-            "threads": 1,
-            "parallel": "off",
-        }
-        for name, value in options.items():
-            self._highs.setOptionValue(name, value)
-        n = len(gains)
+        self._module, self._highs, self._unit = simplex_of(gains)
         self._gains = gains
         self._adjacent = adjacent
-        # HiGHS minimises. In units of the largest gain, its absolute tolerances fit.
-        self._unit = float(gains.max(initial=1))
-        nothing = np.empty(0, np.int32)
-        self._highs.addCols(
-            n, -gains / self._unit, np.zeros(n), np.ones(n), 0, nothing, nothing, np.empty(0)
-        )
         self._cliques: dict[tuple[int, ...], None] = {}
         self._members = np.empty(0, np.int64)
         self._sizes = np.empty(0, np.int64)

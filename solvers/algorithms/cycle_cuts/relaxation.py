@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ...limits.deadline import Deadline
+from ..simplex import simplex_of
 from .certificate import Certificate, Cycles
 
 SLICE = 0.2
@@ -39,34 +40,9 @@ class Relaxation:
         Args:
             weights: `[m]`, whole.
         """
-        import highspy
-
-        self._highs = highspy.Highs()
-        self._module = highspy
-        # The simplex method without presolve resumes from its last basis after rows are added.
-        options: dict[str, bool | int | str] = {
-            "output_flag": False,
-            "presolve": "off",
-            "solver": "simplex",
-            "threads": 1,
-            "parallel": "off",
-        }
-        for name, value in options.items():
-            self._highs.setOptionValue(name, value)
+        self._module, self._highs, self.unit = simplex_of(weights)
         self._weights = weights
         m = len(weights)
-        self.unit = float(np.abs(weights).max(initial=1))
-        # HiGHS minimises. In units of the largest weight, its absolute tolerances fit.
-        self._highs.addCols(
-            m,
-            -weights / self.unit,
-            np.zeros(m),
-            np.ones(m),
-            0,
-            np.empty(0, np.int32),
-            np.empty(0, np.int32),
-            np.empty(0),
-        )
         self._idle = np.empty(0, np.int64)
         self._low = np.zeros(m, np.int8)
         self._high = np.ones(m, np.int8)
