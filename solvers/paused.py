@@ -44,12 +44,12 @@ SearchT = TypeVar("SearchT", bound=Search)
 
 @dataclass(eq=False)
 class Runs(Generic[SearchT]):
-    """The search that several runs share. A copy, and what is unpickled, begins a new one.
+    """The search that several runs share. A copied or unpickled object begins a new search.
 
     Attributes:
         search: None before the first run.
         problem: the problem of the search; None before the first run.
-        lock: held during a run, since a search is no place for two threads.
+        lock: held during a run, because two threads must not change one search at a time.
     """
 
     search: SearchT | None = None

@@ -116,7 +116,7 @@ class CliqueBranchAndCut:
             self._state = state
 
     def run(self, deadline: Deadline, nodes: float = math.inf) -> None:
-        """Search until the end, the deadline, or so many branchings."""
+        """Search until the end, the deadline, or after `nodes` branchings."""
         while not self._root_done and not self.finished and not deadline.passed:
             deadline.tell(self._known)
             self._cut_root(deadline)

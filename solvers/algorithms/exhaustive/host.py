@@ -43,7 +43,7 @@ NANOSECONDS_IN_LANES = 0.6
 """Estimated time per state of at most `LANE_VARIABLES` variables."""
 
 LANE_VARIABLES = 8
-"""As in `lanes.hpp`: in a batch, an instance has a lane of a vector up to so many variables."""
+"""Maximum number of variables for which an instance of a batch has a vector lane (`lanes.hpp`)."""
 
 
 def host_argmax(
