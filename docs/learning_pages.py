@@ -94,20 +94,21 @@ def estimators_of_coupled_bits() -> list[list[str]]:
 
 
 def estimators(encoder: str) -> list[list[str]]:
-    """Return precision and costs of each estimator whose gradient is compared with the exact one."""
+    """Return precision, bound and costs of each estimator that is compared with the exact gradient."""
     rows = [row for row in record("which_estimator")["rows"] if row["encoder"] == encoder]
     compared = [row for row in rows if "bias" in row]
-    lines = [["estimator", "bias ↓", "noise ↓", "cosine ↑", "decodes ↓", "argmaxes ↓"]]
+    measured = ["bias ↓", "noise ↓", "cosine ↑", "bound, nats ↓"]
+    lines = [["estimator", *measured, "decodes ↓", "argmaxes ↓"]]
     for row in sorted(compared, key=order_of_estimator):
         bias = f"{row['bias']:.2g}"
         if shows_no_bias(row):
-            bias = f"< {max(2 * row['resolution'], 1e-3):.1g}"
+            bias = f"none found, < {max(2 * row['resolution'], 1e-3):.1g}"
         decodes = f"{row['decodes']:g}"
         shared = row["shared_decodes"]
         if shared:
-            decodes = f"{shared:,} for the batch"
+            decodes = f"{shared:,} in all"
         name = NAMES_OF_DIRECT.get(row["estimator"], f"`{row['estimator']}`")
-        precision = [bias, f"{row['noise']:.2g}", f"{row['cosine']:.3f}"]
+        precision = [bias, f"{row['noise']:.2g}", f"{row['cosine']:.3f}", f"{row['bound']:.1f}"]
         lines.append([name, *precision, decodes, f"{row['argmaxes']:g}"])
     return lines
 

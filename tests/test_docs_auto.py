@@ -184,7 +184,8 @@ def of_explanations():
 
 
 def of_backends():
-    yield f"| fewer than {improvement.RECOMBINED_FROM} variables | tabu search |"
+    fewest, most = improvement.RECOMBINED_FROM, improvement.MOST_EDGES
+    yield f"| fewer than {fewest} variables, or more than {most:,} pairs | tabu search |"
     tabu = local_search.TABU_SHARE
     shares = f"tabu search for {share(tabu)} of the time; then recombination"
     yield f"| mean degree at most {improvement.SUBGRAPH_DEGREE} | {shares}"
