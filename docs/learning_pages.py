@@ -466,7 +466,7 @@ def name_of_default(code: str, epochs: int) -> str:
 def chosen_settings() -> list[list[str]]:
     """Return a row for each code and length: the default, the best setting, and the paper's."""
     bounds = bounds_of_settings()
-    bounds_of = [f"{name}: bound, nats ↓" for name in ("default", "best", "paper")]
+    bounds_of = [f"bound of {name}, nats ↓" for name in ("the default", "the best", "*paper*")]
     lines = [["code", "epochs", "default", "best setting", *bounds_of]]
     for code in SIZES:
         for epochs in sorted({length for _, _, length in bounds}):
@@ -490,7 +490,8 @@ def all_settings() -> list[list[str]]:
     """
     bounds = bounds_of_settings()
     lengths = sorted({length for _, _, length in bounds})
-    lines = [["code", "setting", *(f"{epochs} epochs: bound, nats ↓" for epochs in lengths)]]
+    bounds_after = [f"bound after {epochs} epochs, nats ↓" for epochs in lengths]
+    lines = [["code", "sides", "KL from", "other", *bounds_after]]
     for code in SIZES:
         settings = dict.fromkeys(setting for size, setting, _ in bounds if size == code)
         ends = {name: mean(bounds.get((code, name, lengths[-1]), [math.inf])) for name in settings}
@@ -502,8 +503,26 @@ def all_settings() -> list[list[str]]:
                 if setting == name_of_default(code, epochs):
                     cell = f"**{cell}**"
                 cells.append(cell)
-            lines.append([code, DESCRIPTIONS.get(setting, setting), *cells])
+            lines.append([code, *parts_of_setting(setting), *cells])
     return lines
+
+
+def parts_of_setting(setting: str) -> tuple[str, str, str]:
+    """Return the number of sides, the start of the KL weight, and what else differs."""
+    parts = DESCRIPTIONS.get(setting, setting).split(", ")
+    if parts[0] == "paper":
+        return "1", "no KL", ", ".join(parts)
+    sides = {"one-sided": "1", "two-sided": "2"}[parts[0]]
+    start = "1"
+    other = ""
+    for part in parts[1:]:
+        if part == "no KL":
+            start = part
+        elif part.startswith("KL from "):
+            start = part.removeprefix("KL from ")
+        else:
+            other = part
+    return sides, start, other
 
 
 TABLES = (
