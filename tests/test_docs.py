@@ -590,7 +590,7 @@ def of_choose():
 
 
 def of_epsilon_and_sides():
-    words = "50,000 steps (batches) | `--sides 1`: [its bound was {:.1f} nats better]"
+    words = "50,000 steps (batches) | `--sides 1` | weak: [its bound was {:.1f} nats better]"
     yield words, [gain_of_one_side()]
     rows = record("which_estimator.json")["rows"]
     by_name = {(row["encoder"], row["estimator"]): row for row in rows}
