@@ -376,14 +376,14 @@ def losses() -> str:
     record = json.loads((RESULTS / "losses.json").read_text(encoding="utf-8"))
     heading = (
         *("loss", "argmaxes", "IoU after 25 steps ↑", "IoU at the end ↑"),
-        *("IoU of the trials ↑", "ms a step ↓"),
+        *("best minus worst trial ↓", "ms a step ↓"),
     )
     titles = {"GibbsLikelihood": "GibbsLikelihood, after 50 images only"}
     lines = [
         (
             *(titles.get(name, name), str(row["argmaxes"]), f"{median(at_step(row, 25)):.3f}"),
             f"{median(ends(row)):.3f} ({min(ends(row)):.3f})",
-            f"{row['tried'][-1]['iou']:.3f} to {row['tried'][0]['iou']:.3f}",
+            f"{row['tried'][0]['iou'] - row['tried'][-1]['iou']:.3f}",
             f"{milliseconds(row):.0f}",
         )
         for name, row in sorted(record["rows"].items(), key=lambda item: -median(ends(item[1])))

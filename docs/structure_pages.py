@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -74,12 +74,31 @@ def of_pyepo_tasks(cell: Callable[[dict[str, dict[str, Any]], str], str]) -> lis
         "portfolio": "portfolio",
     }
     tables = {title: rows_of_decisions(name) for title, name in columns.items()}
-    methods = dict.fromkeys(method for rows in tables.values() for method in rows)
-    lines = [["method", *(f"{title} ↓" for title in tables)]]
+    methods = beside_their_equals(method for rows in tables.values() for method in rows)
+    lines = [["method", "package", *(f"{title} ↓" for title in tables)]]
     for method in methods:
         cells = [cell(rows, method) if method in rows else "" for rows in tables.values()]
-        lines.append([title_of(method), *cells])
+        package = "PyEPO" if method.startswith(OF_PYEPO) else "ours"
+        lines.append([title_of(method).removeprefix(OF_PYEPO), package, *cells])
     return lines
+
+
+OF_PYEPO = "PyEPO, "
+EQUALS = {
+    "PyEPO, SPO+": "SPO+ through the structure",
+    "PyEPO, perturbed Fenchel-Young": "PerturbedFenchelYoung",
+    "PyEPO, implicit MLE": "ArgmaxLayer, implicit MLE, 3 draws",
+}
+"""The methods of PyEPO that minimise the same loss as a method of ours."""
+
+
+def beside_their_equals(methods: Iterable[str]) -> list[str]:
+    """Return the different methods in their order, but each of PyEPO after its equal of ours."""
+    order = list(dict.fromkeys(methods))
+    for theirs, ours in EQUALS.items():
+        order.remove(theirs)
+        order.insert(order.index(ours) + 1, theirs)
+    return order
 
 
 def rows_of_decisions(name: str) -> dict[str, dict[str, Any]]:
@@ -106,9 +125,8 @@ def pyepo_processes() -> list[list[str]]:
     """Wall-clock seconds of trainings of PyEPO with one and two processes."""
     path = RESULTS / "decisions" / "processes.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    lines = [
-        ["loss", "processes", "wall-clock seconds: median ↓", "wall-clock seconds: all rounds"]
-    ]
+    seconds_of_rounds = [f"wall-clock seconds: {what}" for what in ("median ↓", "three repetitions")]
+    lines = [["loss", "processes", *seconds_of_rounds]]
     for row in rows:
         rounds = ", ".join(f"{seconds:.1f}" for seconds in row["wall_seconds"])
         lines.append([row["loss"], str(row["processes"]), f"{row['median']:.1f}", rounds])
