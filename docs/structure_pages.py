@@ -125,7 +125,9 @@ def pyepo_processes() -> list[list[str]]:
     """Wall-clock seconds of trainings of PyEPO with one and two processes."""
     path = RESULTS / "decisions" / "processes.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    seconds_of_rounds = [f"wall-clock seconds: {what}" for what in ("median ↓", "three repetitions")]
+    seconds_of_rounds = [
+        f"wall-clock seconds: {what}" for what in ("median ↓", "three repetitions")
+    ]
     lines = [["loss", "processes", *seconds_of_rounds]]
     for row in rows:
         rounds = ", ".join(f"{seconds:.1f}" for seconds in row["wall_seconds"])
