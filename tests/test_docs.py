@@ -421,15 +421,18 @@ def of_score_functions():
             return f"{value:.2f}"
         return f"{value:.2g}"
 
+    sections = {"double_cv": "double-control-variates"}
     for name in ("unordered_set", "score_function", "rodeo", "double_cv", "muprop", "nvil"):
+        section = sections.get(name, name.replace("_", "-"))
         decodes = rows["independent", name]["decodes"]
         assert decodes == rows["general", name]["decodes"]
         cells = [noise(encoder, name) for encoder in ("independent", "general")]
-        yield f"| `{name}` | {decodes:.0f} | {' | '.join(cells)} |", []
+        yield f"| [`{name}`](#{section}) | {decodes:.0f} | {' | '.join(cells)} |", []
     alike = {noise("independent", name) for name in ("rebar", "relax")}
     assert len(alike) == 1
     assert ("general", "rebar") not in rows
-    yield f"| `rebar`, `relax` | 3 | {alike.pop()} | not possible |", []
+    link = "[`rebar`, `relax`](#rebar-and-relax)"
+    yield f"| {link} | 3 | {alike.pop()} | independent bits only |", []
 
 
 def of_reproduce():
@@ -1705,7 +1708,7 @@ def of_layer_examples():
         mean(rows[name]["error"])
         for name in ("routing weights, straight-through", "softmax of the top two, torch")
     ]
-    yield "the mean squared error is {:.2f}, and without one {:.2f} (three seeds)", errors
+    yield "three seeds with overlapping ranges | {1:.2f} | {0:.2f} |", errors
     yield "the error is {:.2f}, and {:.2f} without it", errors
     assert errors[0] == min(mean(row["error"]) for row in rows.values())
     for way in ("one half each", "routing weights"):
