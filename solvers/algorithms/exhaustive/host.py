@@ -72,5 +72,5 @@ def host_argmax(
 def nanoseconds_of(n: int) -> float:
     """Return the estimated time of an instance of n variables in a batch."""
     if n <= LANE_VARIABLES:
-        return NANOSECONDS_IN_LANES * 2**n
-    return NANOSECONDS * (2**n + 2**15)
+        return NANOSECONDS_IN_LANES * (1 << n)
+    return NANOSECONDS * ((1 << n) + (1 << 15))
