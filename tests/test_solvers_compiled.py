@@ -84,9 +84,9 @@ TWO = exhaustive.Pairs(2, np.zeros((0, 2), np.int64))
 )
 def test_kernels_refuse_shapes_that_do_not_fit(arguments):
     pairs, unary, pairwise, z = arguments
-    with pytest.raises(ValueError, match="row|column"):
+    with pytest.raises(ValueError, match=r"row|column"):
         exhaustive.maximise(*arguments)
-    with pytest.raises(ValueError, match="row|column"):
+    with pytest.raises(ValueError, match=r"row|column"):
         exhaustive.maximise_batch(pairs, unary, pairwise, 1e300, z, np.zeros(len(z)))
 
 
