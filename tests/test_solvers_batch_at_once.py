@@ -240,5 +240,6 @@ def test_scores_of_other_shapes_are_refused():
         (unary[:19], pairwise),
         (unary, pairwise[..., None]),
     ):
-        with pytest.raises(ProblemError):
-            prepared(first, second)
+        for arrays in ((first, second), map(np.ascontiguousarray, (first, second))):
+            with pytest.raises(ProblemError):
+                prepared(*arrays)

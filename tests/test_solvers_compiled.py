@@ -84,15 +84,14 @@ TWO = exhaustive.Pairs(2, np.zeros((0, 2), np.int64))
 )
 def test_kernels_refuse_shapes_that_do_not_fit(arguments):
     pairs, unary, pairwise, z = arguments
-    with pytest.raises(ValueError, match=r"row|column"):
+    with pytest.raises(ValueError, match="row"):
         exhaustive.maximise(*arguments)
-    with pytest.raises(ValueError, match=r"row|column"):
-        exhaustive.maximise_batch(pairs, unary, pairwise, 1e300, z, np.zeros(len(z)))
+    assert not exhaustive.maximise_batch(pairs, unary, pairwise, 1e300, z, np.zeros(len(z)))
 
 
-def test_kernels_refuse_scores_of_another_number_of_instances():
-    with pytest.raises(ValueError, match="score"):
-        exhaustive.maximise_batch(TWO, np.zeros((1, 2)), NO_PAIRS, 1e300, Z, np.zeros(2))
+def test_kernels_decline_scores_of_another_number_of_instances():
+    assert exhaustive.maximise_batch(TWO, np.ones((1, 2)), NO_PAIRS, 1e300, Z, np.zeros(1))
+    assert not exhaustive.maximise_batch(TWO, np.ones((1, 2)), NO_PAIRS, 1e300, Z, np.zeros(2))
 
 
 @pytest.mark.parametrize(

@@ -23,22 +23,23 @@ void make_pairs(Pairs* self, Index n, const Edges& edges) {
     new (self) Pairs(static_cast<int>(n), pairs);
 }
 
-// Raises ValueError unless there are scores and a state of as many instances over the pairs.
+// Returns whether there are scores and a state of as many instances over the pairs.
 template <class Score>
-void require_batch(const Pairs& pairs, const Array<const Score, 2>& unary,
-                   const Array<const Score, 2>& pairwise, const Array<std::int8_t, 2>& z) {
+bool fit_pairs(const Pairs& pairs, const Array<const Score, 2>& unary,
+               const Array<const Score, 2>& pairwise, const Array<std::int8_t, 2>& z) {
     const auto n = static_cast<std::size_t>(pairs.n());
-    require(z.shape(1) == n && unary.shape(1) == n, "unary and z have a column for each variable");
-    require(pairwise.shape(1) == static_cast<std::size_t>(pairs.edges().rows),
-            "pairwise has a column for each pair");
-    require(unary.shape(0) == z.shape(0) && pairwise.shape(0) == z.shape(0),
-            "unary, pairwise and z have one row for each instance");
+    const auto e = static_cast<std::size_t>(pairs.edges().rows);
+    const std::size_t batch = z.shape(0);
+    return z.shape(1) == n && unary.shape(1) == n && pairwise.shape(1) == e &&
+           unary.shape(0) == batch && pairwise.shape(0) == batch;
 }
 
 template <class Score>
 void bound_maximise(const Pairs& pairs, Array<const Score, 2> unary, Array<const Score, 2> pairwise,
                     Array<std::int8_t, 2> z) {
-    require_batch(pairs, unary, pairwise, z);
+    require(fit_pairs(pairs, unary, pairwise, z),
+            "unary, pairwise and z have a row for each instance, and a column for each variable or "
+            "pair");
     nb::gil_scoped_release unlocked;
     const bool in_lanes = pay_lanes(pairs.n(), static_cast<Index>(z.shape(0)));
     const auto kernel = in_lanes ? &maximise_in_lanes<Score> : &maximise<Score>;
@@ -87,10 +88,9 @@ std::optional<double> bound_maximise_one(const Pairs& pairs, Array<const double,
 bool bound_maximise_batch(const Pairs& pairs, Array<const double, 2> unary,
                           Array<const double, 2> pairwise, double largest, Array<std::int8_t, 2> z,
                           Array<double, 1> score) {
-    if (pairs.n() > AT_ONCE_VARIABLES || !is_aligned(unary.data()) || !is_aligned(pairwise.data()))
+    if (pairs.n() > AT_ONCE_VARIABLES || !fit_pairs(pairs, unary, pairwise, z) ||
+        score.shape(0) != z.shape(0) || !is_aligned(unary.data()) || !is_aligned(pairwise.data()))
         return false;
-    require_batch(pairs, unary, pairwise, z);
-    require(score.shape(0) == z.shape(0), "there is a score for each instance");
     nb::gil_scoped_release unlocked;
     return maximise_at_once(pairs, view(unary), view(pairwise), largest, view(z), view(score));
 }
