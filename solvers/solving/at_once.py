@@ -99,7 +99,8 @@ def solved_over(
 def _small_size(unary: Any, pairwise: Any) -> int:
     """Return the number of variables of instances that may be small; else 0.
 
-    It is 0 unless both are float64 numpy arrays of one instance, or have a row for each instance.
+    It is 0 unless both are float64 numpy arrays of one instance, or matrices with a row for each
+    instance. Their shapes need not fit together.
     """
     if type(unary) is not np.ndarray or type(pairwise) is not np.ndarray:
         return 0
@@ -114,7 +115,7 @@ def _small_size(unary: Any, pairwise: Any) -> int:
     if unary.ndim != 2 or pairwise.ndim != 2:
         return 0
     batch, n = unary.shape
-    if n <= QUICKLY_ENUMERABLE and batch and len(pairwise) == batch:
+    if n <= QUICKLY_ENUMERABLE and batch:
         return int(n)
     return 0
 

@@ -64,9 +64,11 @@ constexpr Int mask_of(Index s, int i) {
     return static_cast<Int>(-static_cast<Int>(s >> i & 1));
 }
 
-// Returns a number with the exponent of `Sums::largest`, on which alone the scale depends.
+// Returns the larger of the sums of the positive and of the negative coefficients, up to rounding:
+// no sum of some of them is further from zero. Its exponent is that of sums in the order of the
+// coefficients, as in `maximise_in_lanes`, and the scale depends on nothing else.
 //
-// Additions in order wait for each other. Sums in any order differ from it by less than 2^-40 of
+// Additions in order wait for each other. Sums in any order differ from them by less than 2^-40 of
 // themselves, which seldom changes the exponent.
 double largest_sum(const double* coefficients, Index count) {
     constexpr double SHARE = 0x1p-40;
@@ -80,9 +82,13 @@ double largest_sum(const double* coefficients, Index count) {
     const double largest = std::max(positive, negative);
     const auto exponent = [](double value) { return std::bit_cast<Fine>(value) >> 52; };
     if (exponent(largest * (1.0 - SHARE)) == exponent(largest * (1.0 + SHARE))) return largest;
-    Sums in_order;
-    for (Index c = 0; c < count; ++c) in_order.add(coefficients[c]);
-    return in_order.largest();
+    positive = 0.0;
+    negative = 0.0;
+    for (Index c = 0; c < count; ++c) {
+        positive += std::max(coefficients[c], 0.0);
+        negative += std::max(-coefficients[c], 0.0);
+    }
+    return std::max(positive, negative);
 }
 
 // Fills both matrices of weights, and returns the slack between them: sum |fine - coarse 2^32|.
