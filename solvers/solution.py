@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias
 
 import numpy as np
 
-from .arrays import ArrayT, Scores, States, namespace_of, to_numpy
+from .arrays import ArrayT, Flags, Scores, States, namespace_of, to_numpy
 from .tables import (
     MOST_ROWS,
     Table,
@@ -22,8 +22,8 @@ from .tables import (
     state_text,
 )
 
-AtOnce: TypeAlias = tuple[float, float, bool, dict[str, Any]]
-"""Result of one kernel call for one instance: score, bound, certificate and statistics."""
+AtOnce: TypeAlias = tuple[float | Scores, float | Scores, bool | Flags, dict[str, Any]]
+"""Result of one kernel call for small instances: score, bound, certificate and statistics."""
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -546,7 +546,7 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
     def maximise_at_once(  # for backends with such a kernel
         self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
     ) -> AtOnce | None:
-        """Solve one small instance by one call of a kernel, with the answer of `solve`.
+        """Solve small instances by one call of a kernel, with the answer of `solve`.
 
         The kernel checks, scores and certifies as `solve` does, since these steps take longer than
         the search. It is only called for objects of the class that defines it, since a subclass may
@@ -554,13 +554,14 @@ class ArgmaxSolver(CertifiedSolver[Problem]):
 
         Args:
             topology: the pairs, at least one; None if `pairwise` is a matrix.
-            unary: `[n]`, float64.
-            pairwise: `[e]`, or `[n, n]`, in any form; float64.
-            z: `[n]`, int8, in which the kernel writes the best state.
+            unary: `[n]` for one instance, or `[batch, n]`; float64.
+            pairwise: `[e]`, or `[n, n]` in any form, for one instance, or `[batch, e]`; float64.
+            z: as `unary`, int8, in which the kernel writes the best state.
 
         Returns:
-            The score, the bound, whether it certifies the state, and the statistics. None if
-            `solve` has to check or solve the instance, or if there is no such kernel.
+            The score, the bound, whether it certifies the state, and the statistics: Python's
+            numbers for one instance, and arrays `[batch]` for several. None if `solve` has to check
+            or solve the instances, or if there is no such kernel.
 
         Raises:
             TypeError: an array has another layout than the kernel takes.

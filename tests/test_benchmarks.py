@@ -974,3 +974,14 @@ def test_a_turn_that_is_measured_as_a_whole_counts_as_one_call(benchmark):
         {"quick": lambda: None}, 3, 0, turn_seconds=4.0, clock=lambda: next(ticks), whole_turns=True
     )
     assert times == {"quick": 1000.0}
+
+
+def test_the_time_of_a_call_does_not_grow_with_the_number_of_calls(benchmark):
+    medians = benchmark("interleaved").medians
+    clock = time.process_time
+    contender = {"quick": lambda: None}
+    short, long = (
+        medians(contender, 5, turn_seconds=seconds, clock=clock, whole_turns=True)["quick"]
+        for seconds in (0.0002, 0.02)
+    )
+    assert long < 3 * short

@@ -69,18 +69,46 @@ NO_PAIRS = np.zeros((1, 0))
 Z = np.zeros((1, 2), np.int8)
 
 
+TWO = exhaustive.Pairs(2, np.zeros((0, 2), np.int64))
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
-        (np.zeros(3, np.uint64), 2, np.zeros((1, 2)), NO_PAIRS, Z),
-        (np.full(2, 10**6, np.uint64), 2, np.zeros((1, 2)), NO_PAIRS, Z),
-        (np.zeros(2, np.uint64), 99, np.zeros((1, 99)), NO_PAIRS, np.zeros((1, 99), np.int8)),
-        (np.zeros(2, np.uint64), 2, np.zeros((3, 2)), NO_PAIRS, Z),
+        (TWO, np.zeros((1, 3)), NO_PAIRS, Z),
+        (TWO, np.zeros((1, 2)), np.zeros((1, 1)), Z),
+        (TWO, np.zeros((1, 2)), NO_PAIRS, np.zeros((1, 3), np.int8)),
+        (TWO, np.zeros((3, 2)), NO_PAIRS, Z),
+        (TWO, np.zeros((1, 2)), np.zeros((3, 0)), Z),
     ],
 )
-def test_kernels_refuse_shapes_and_positions_that_do_not_fit(arguments):
-    with pytest.raises(ValueError, match=r"position|n is outside|row|column"):
+def test_kernels_refuse_shapes_that_do_not_fit(arguments):
+    pairs, unary, pairwise, z = arguments
+    with pytest.raises(ValueError, match="row"):
         exhaustive.maximise(*arguments)
+    assert not exhaustive.maximise_batch(pairs, unary, pairwise, 1e300, z, np.zeros(len(z)))
+
+
+def test_kernels_decline_scores_of_another_number_of_instances():
+    assert exhaustive.maximise_batch(TWO, np.ones((1, 2)), NO_PAIRS, 1e300, Z, np.zeros(1))
+    assert not exhaustive.maximise_batch(TWO, np.ones((1, 2)), NO_PAIRS, 1e300, Z, np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("n", "edges", "message"),
+    [
+        (0, [], "n is outside"),
+        (26, [], "n is outside"),
+        (3, [[0, 3]], "does not exist"),
+        (3, [[-1, 1]], "does not exist"),
+        (3, [[1, 1]], "first variable"),
+        (3, [[1, 0]], "first variable"),
+        (2, [[0, 1], [0, 1]], "comes twice"),
+    ],
+)
+def test_kernels_refuse_pairs_that_do_not_fit(n, edges, message):
+    with pytest.raises(ValueError, match=message):
+        exhaustive.Pairs(n, np.array(edges, np.int64).reshape(-1, 2))
 
 
 def test_a_negative_number_of_variables_is_called_that():
@@ -103,11 +131,11 @@ def test_a_negative_number_of_variables_is_called_that():
 )
 def test_kernels_convert_no_arrays(z):
     with pytest.raises(TypeError):
-        exhaustive.maximise(np.zeros(2, np.uint64), 2, np.zeros((1, 2)), NO_PAIRS, z)
+        exhaustive.maximise(TWO, np.zeros((1, 2)), NO_PAIRS, z)
 
 
 def test_kernels_may_not_write_into_what_is_read_only():
     z = np.zeros((1, 2), np.int8)
     z.flags.writeable = False
     with pytest.raises(TypeError):
-        exhaustive.maximise(np.zeros(2, np.uint64), 2, np.zeros((1, 2)), NO_PAIRS, z)
+        exhaustive.maximise(TWO, np.zeros((1, 2)), NO_PAIRS, z)

@@ -239,6 +239,23 @@ def test_exhaustive_adds_equal_scores_without_overflow(n, size):
         assert (mixed == (np.arange(n) > 0)).all()
 
 
+@pytest.mark.parametrize("n", [4, 5, 8, 13])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_exhaustive_adds_scores_up_to_a_power_of_two(n, sign):
+    """The sum of all scores decides by which power of two they are scaled."""
+    edges = np.stack(np.triu_indices(n, 1), axis=-1)
+    for rest in (0.0, 2.0**-50):
+        unary = np.ones(n)
+        pairwise = np.ones(len(edges))
+        count = n + len(edges)
+        unary[0] += 2.0 ** np.ceil(np.log2(count + 1)) - count
+        unary[1] -= rest
+        for batch in (1, 5):
+            arrays = [np.tile(sign * array, (batch, 1)) for array in (unary, pairwise)]
+            solution = solve(*arrays, edges=edges, solver="exhaustive")
+            assert (solution.z == (sign > 0)).all()
+
+
 @pytest.mark.parametrize("n", [12, 18])
 def test_exhaustive_finds_the_fairest_partition_of_whole_numbers(n):
     """Nearly all states score alike: rounded scores cannot tell them apart."""

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algorithms.exhaustive.at_once import maximise_at_once
 from ..algorithms.exhaustive.best_states import best_states
 from ..algorithms.exhaustive.device import device_argmax
 from ..algorithms.exhaustive.feasible import best_feasible
 from ..algorithms.exhaustive.host import host_argmax
-from ..algorithms.exhaustive.one_instance import maximise_at_once
-from ..algorithms.exhaustive.positions import MAX_VARIABLES
+from ..algorithms.exhaustive.pairs import MAX_VARIABLES
 from ..algorithms.presolve.ranked import first_ranked
 from ..constraint_rows import Rows
 from ..errors import InfeasibleError
@@ -57,7 +57,7 @@ class Exhaustive(ArgmaxSolver):
     def maximise_at_once(
         self, topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
     ) -> AtOnce | None:
-        """Solve one instance of up to 16 variables."""
+        """Solve instances of up to 16 variables."""
         return maximise_at_once(topology, unary, pairwise, z)
 
     def _argmax_within(self, problem: Problem, constraints: Rows, deadline: Deadline) -> Maximiser:

@@ -71,6 +71,32 @@ double score_of(std::span<const Score> unary, std::span<const Score> pairwise,
     return total.value();
 }
 
+// Returns the scores of the states of LANES instances, with the bits of `score_of`.
+//
+// Args:
+//     weights: `[n + e, LANES]`, the scores of each instance.
+//     bits: `[n, LANES]`, the states.
+inline Vector scores_in_lanes(const double* weights, const double* bits, Index n,
+                              Matrix<const Index> edges) {
+    CompensatedLanes total;
+    for (Index start = 0; start < n; start += SCORE_BLOCK) {
+        Vector block{};
+        for (Index i = start; i < std::min(start + SCORE_BLOCK, n); ++i)
+            block = block + load(weights + i * LANES) * load(bits + i * LANES);
+        total.add(block);
+    }
+    const double* pairs = weights + n * LANES;
+    for (Index start = 0; start < edges.rows; start += SCORE_BLOCK) {
+        Vector block{};
+        for (Index k = start; k < std::min(start + SCORE_BLOCK, edges.rows); ++k) {
+            const Vector both = load(bits + edges(k, 0) * LANES) * load(bits + edges(k, 1) * LANES);
+            block = block + load(pairs + k * LANES) * both;
+        }
+        total.add(block);
+    }
+    return total.value();
+}
+
 // Writes the scores of the states of the instances first .. first + LANES, whose rows are short.
 template <class Score>
 void fill_lanes(Matrix<const Score> unary, Matrix<const Score> pairwise, Matrix<const Index> edges,
@@ -81,23 +107,7 @@ void fill_lanes(Matrix<const Score> unary, Matrix<const Score> pairwise, Matrix<
     if (pairwise.columns) transpose(pairwise, first, weights + unary.columns * LANES);
     for (Index lane = 0; lane < LANES; ++lane)
         for (Index i = 0; i < z.columns; ++i) bits[i * LANES + lane] = z(first + lane, i);
-    CompensatedLanes total;
-    for (Index start = 0; start < unary.columns; start += SCORE_BLOCK) {
-        Vector block{};
-        for (Index i = start; i < std::min(start + SCORE_BLOCK, unary.columns); ++i)
-            block = block + load(weights + i * LANES) * load(bits + i * LANES);
-        total.add(block);
-    }
-    const double* pairs = weights + unary.columns * LANES;
-    for (Index start = 0; start < pairwise.columns; start += SCORE_BLOCK) {
-        Vector block{};
-        for (Index k = start; k < std::min(start + SCORE_BLOCK, pairwise.columns); ++k) {
-            const Vector both = load(bits + edges(k, 0) * LANES) * load(bits + edges(k, 1) * LANES);
-            block = block + load(pairs + k * LANES) * both;
-        }
-        total.add(block);
-    }
-    store(scores, total.value());
+    store(scores, scores_in_lanes(weights, bits, unary.columns, edges));
 }
 
 // Writes the score of the state z[b] of each instance b.

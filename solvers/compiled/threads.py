@@ -43,7 +43,7 @@ def over_slices(
         together: number of instances that the kernel handles at a time; a signal waits for them.
     """
     batch = len(arrays[0])
-    if batch * nanoseconds < 2 * NANOSECONDS_A_THREAD:  # most calls, too short for two threads
+    if is_short(batch, nanoseconds):  # most calls
         kernel(*arrays)
         return
     workers = workers_of(batch, nanoseconds, threads)
@@ -53,6 +53,11 @@ def over_slices(
         return
     shares = zip(*(np.array_split(array, slices) for array in arrays), strict=True)
     in_threads([partial(_in_time, kernel, *share) for share in shares], workers)
+
+
+def is_short(batch: int, nanoseconds: float) -> bool:
+    """Return whether a batch is too short for two threads; an instance takes `nanoseconds`."""
+    return batch * nanoseconds < 2 * NANOSECONDS_A_THREAD
 
 
 def _in_time(kernel: Callable[..., object], *arrays: np.ndarray) -> None:

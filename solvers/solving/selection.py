@@ -252,9 +252,10 @@ def _is_cut_quickly(problem: Problem) -> bool:
 def selected_at_once(
     n: int, topology: Topology | None, pairwise: np.ndarray
 ) -> tuple[ArgmaxSolver, ...]:
-    """Return the solvers that `select_bits` may use for one small instance, in this order.
+    """Return the solvers that `select_bits` may use for small instances, in this order.
 
-    A solver whose suitability depends on the scores declines unsuitable instances.
+    Several instances have at most `QUICKLY_ENUMERABLE` variables each. A solver whose suitability
+    depends on the scores declines unsuitable instances.
 
     Args:
         n: number of variables.

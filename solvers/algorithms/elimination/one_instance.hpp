@@ -1,11 +1,11 @@
 // One small instance of a graph with a known elimination, from its raw scores to a certified
-// maximiser, in one call; compiled/checks/one_instance.hpp explains why.
+// maximiser, in one call; compiled/checks/at_once.hpp explains why.
 #pragma once
 
 #include <optional>
 
 #include "solvers/algorithms/elimination/schedule.hpp"
-#include "solvers/compiled/checks/one_instance.hpp"
+#include "solvers/compiled/checks/at_once.hpp"
 #include "solvers/compiled/views.hpp"
 
 namespace solvers::elimination {

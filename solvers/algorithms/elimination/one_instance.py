@@ -27,7 +27,7 @@ def maximise_at_once(
     It only answers for a graph that was eliminated before, since planning takes longer than the
     checks, and may end at a limit of time or memory.
     """
-    if topology is None:
+    if topology is None or z.ndim > 1:
         return None
     plan = topology.recalled(cached_plan)
     if plan is None or plan.entries > MOST_ENTRIES:

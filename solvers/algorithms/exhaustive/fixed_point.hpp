@@ -16,19 +16,6 @@ inline double power_of_two(Fine exponent) {
     return std::bit_cast<double>((exponent + 1023) << 52);
 }
 
-// The sums of the positive and of the negative coefficients: no sum of some of them is further from
-// zero than `largest`.
-struct Sums {
-    double positive = 0.0;
-    double negative = 0.0;
-
-    void add(double coefficient) {
-        positive += coefficient > 0.0 ? coefficient : 0.0;
-        negative -= coefficient < 0.0 ? coefficient : 0.0;
-    }
-    double largest() const { return positive > negative ? positive : negative; }
-};
-
 // The product c first second equals c 2^k: 2^k may overflow, its two factors do not.
 struct Scale {
     double first;

@@ -1,12 +1,14 @@
 #include "solvers/algorithms/exhaustive/host.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <vector>
+#include <optional>
 
 #include "solvers/algorithms/exhaustive/fixed_point.hpp"
+#include "solvers/compiled/buffer.hpp"
 #include "solvers/compiled/vectors.hpp"
 
 namespace solvers::exhaustive {
@@ -18,15 +20,43 @@ constexpr int CORNER_BITS = 4;  // 16 states: one vector of int32
 constexpr int LOW_BITS = 7;     // states of one table; the tables of n = 25 still fit the L1 cache
 constexpr int INNER_BITS = 3;   // maximised without leaving the registers
 constexpr int BLOCK_BITS = LOW_BITS + INNER_BITS;
+constexpr int COEFFICIENTS = MAX_VARIABLES * (MAX_VARIABLES + 1) / 2;
 constexpr int CORNER_STATES = 1 << CORNER_BITS;
 constexpr int LOW_STATES = 1 << LOW_BITS;
 constexpr int INNER_STATES = 1 << INNER_BITS;
 constexpr int BLOCK_STATES = 1 << BLOCK_BITS;
+constexpr int SHORT_DEPTH = 6;  // variables of a walk whose tables need no allocation
 constexpr Fine HALF_UNIT = Fine{1} << 31;
 
 template <class Int>
 using Weights = Int[MAX_VARIABLES][MAX_VARIABLES];
 using LowTable = Coarse[LOW_STATES];
+
+// The weights of variables from `n` on, up to the corner of a table, are zero.
+template <class Int>
+void clear(Weights<Int>& weights, int n) {
+    std::fill_n(&weights[0][0], std::max(n, CORNER_BITS) * MAX_VARIABLES, Int{0});
+}
+
+// An array that is not initialised. Up to SHORT entries need no allocation, which would take as
+// long as a tenth of a search.
+template <class T, Index SHORT>
+class Entries {
+public:
+    explicit Entries(Index size) {
+        if (size > SHORT) data_ = long_.emplace(size).data();
+    }
+    Entries(const Entries&) = delete;
+    Entries& operator=(const Entries&) = delete;
+
+    T* data() { return data_; }
+    T& operator[](Index i) { return data_[i]; }
+
+private:
+    alignas(64) T short_[SHORT];
+    std::optional<Buffer<T>> long_;
+    T* data_ = short_;
+};
 
 // All bits are set where state s contains bit i.
 template <class Int>
@@ -34,13 +64,38 @@ constexpr Int mask_of(Index s, int i) {
     return static_cast<Int>(-static_cast<Int>(s >> i & 1));
 }
 
+// Returns the larger of the sums of the positive and of the negative coefficients, up to rounding:
+// no sum of some of them is further from zero. Its exponent is that of sums in the order of the
+// coefficients, as in `maximise_in_lanes`, and the scale depends on nothing else.
+//
+// Additions in order wait for each other. Sums in any order differ from them by less than 2^-40 of
+// themselves, which seldom changes the exponent.
+double largest_sum(const double* coefficients, Index count) {
+    constexpr double SHARE = 0x1p-40;
+    double positive = 0.0;
+    double negative = 0.0;
+#pragma omp simd reduction(+ : positive, negative)
+    for (Index c = 0; c < count; ++c) {
+        positive += std::max(coefficients[c], 0.0);
+        negative += std::max(-coefficients[c], 0.0);
+    }
+    const double largest = std::max(positive, negative);
+    const auto exponent = [](double value) { return std::bit_cast<Fine>(value) >> 52; };
+    if (exponent(largest * (1.0 - SHARE)) == exponent(largest * (1.0 + SHARE))) return largest;
+    positive = 0.0;
+    negative = 0.0;
+    for (Index c = 0; c < count; ++c) {
+        positive += std::max(coefficients[c], 0.0);
+        negative += std::max(-coefficients[c], 0.0);
+    }
+    return std::max(positive, negative);
+}
+
 // Fills both matrices of weights, and returns the slack between them: sum |fine - coarse 2^32|.
-Fine load_weights(std::span<const double> coefficients, std::span<const std::uint64_t> positions,
+Fine load_weights(const double* coefficients, std::span<const Index> places,
                   Fine* __restrict scaled, Fine* __restrict fine, Coarse* __restrict coarse) {
-    const Index count = length(positions);
-    Sums sums;
-    for (Index c = 0; c < count; ++c) sums.add(coefficients[c]);
-    const Scale scale = Scale::of(sums.largest());
+    const Index count = length(places);
+    const Scale scale = Scale::of(largest_sum(coefficients, count));
     Fine slack = 0;
     for (Index c = 0; c < count; ++c) {
         const Fine rounded =
@@ -49,8 +104,8 @@ Fine load_weights(std::span<const double> coefficients, std::span<const std::uin
         slack += std::abs(rounded - ((rounded + HALF_UNIT) >> 32 << 32));
     }
     for (Index c = 0; c < count; ++c) {
-        fine[positions[c]] = scaled[c];
-        coarse[positions[c]] = static_cast<Coarse>((scaled[c] + HALF_UNIT) >> 32);
+        fine[places[c]] = scaled[c];
+        coarse[places[c]] = static_cast<Coarse>((scaled[c] + HALF_UNIT) >> 32);
     }
     return slack;
 }
@@ -109,20 +164,19 @@ public:
         : depth_(depth),
           values_(depth + 1),
           linear_(depth + INNER_BITS),
-          shifts_(std::size_t{1} << depth),
-          constants_(std::size_t{1} << depth),
-          lowest_(std::size_t{1} << depth, static_cast<std::uint8_t>(depth)) {
-        for (int t = 0; t < depth; ++t)
-            for (std::size_t h = std::size_t{1} << t; h < lowest_.size(); h += std::size_t{2} << t)
-                lowest_[h] = static_cast<std::uint8_t>(t);
+          shifts_(Index{1} << depth),
+          constants_(Index{1} << depth) {
+        std::fill_n(inner_[0].entries, LOW_STATES, Coarse{0});
+        shifts_[0] = Shifts{};
+        constants_[0] = 0;
     }
 
-    // Writes the largest coarse score of each block h.
-    void fill_maxima(const Weights<Coarse>& weights, int n, std::span<Coarse> maxima) {
+    // Writes the largest coarse score of each block h, of 2^depth.
+    void fill_maxima(const Weights<Coarse>& weights, int n, Coarse* maxima) {
         Coarse fields[LOW_BITS];
         for (int i = 0; i < LOW_BITS; ++i) fields[i] = weights[i][i];
         alignas(64) LowTable increment;
-        fill_quadratic(values_.back().entries, LOW_BITS, Coarse{0}, fields, weights, increment);
+        fill_quadratic(values_[depth_].entries, LOW_BITS, Coarse{0}, fields, weights, increment);
         fill_low_linear(weights, n);
         fill_inner(weights);
         fill_walk_terms(weights);
@@ -136,6 +190,11 @@ private:
     struct Shifts {
         Coarse entries[INNER_STATES];
     };
+
+    // Returns the lowest set bit of walk state h; depth for h = 0.
+    int lowest(Index h) const {
+        return h ? std::countr_zero(static_cast<std::uint64_t>(h)) : depth_;
+    }
 
     // linear_[j - LOW_BITS] is the contribution of bit j to the score of each low state.
     void fill_low_linear(const Weights<Coarse>& weights, int n) {
@@ -164,12 +223,14 @@ private:
         for (int t = 0; t < depth_; ++t) {
             const Coarse* row = weights[BLOCK_BITS + t];
             const Index size = Index{1} << t;
+            shifts_[size].entries[0] = 0;
+            constants_[size] = 0;
             for (int b = 0; b < INNER_BITS; ++b)
                 for (int q = 0; q < 1 << b; ++q)
                     shifts_[size].entries[(1 << b) + q] =
                         shifts_[size].entries[q] + row[LOW_BITS + b];
             for (Index h = 1; h < size; ++h) {
-                constants_[size + h] = constants_[h] + row[BLOCK_BITS + lowest_[h]];
+                constants_[size + h] = constants_[h] + row[BLOCK_BITS + lowest(h)];
                 for (int q = 0; q < INNER_STATES; ++q)
                     shifts_[size + h].entries[q] = shifts_[h].entries[q] + shifts_[size].entries[q];
             }
@@ -179,12 +240,12 @@ private:
     // Walk state h extends h without its lowest bit t. Counting upwards, that parent is the latest
     // state with its own lowest bit. So one table per lowest bit suffices and, unlike in a Gray
     // code, no contribution has to be subtracted again.
-    void walk(std::span<Coarse> maxima) {
-        for (Index h = 0; h < length(maxima); h += 2) {
-            const int t = lowest_[h];
+    void walk(Coarse* maxima) {
+        for (Index h = 0; h < Index{1} << depth_; h += 2) {
+            const int t = lowest(h);
             LowTable& values = values_[t].entries;
             if (h) {
-                const LowTable& parent = values_[lowest_[h & (h - 1)]].entries;
+                const LowTable& parent = values_[lowest(h & (h - 1))].entries;
                 add_bit(values, parent, linear_[INNER_BITS + t].entries, constants_[h]);
             }
             fill_pair(values, h, maxima);
@@ -192,7 +253,7 @@ private:
     }
 
     // Writes the maxima of two walk states that differ only in walk bit 0.
-    void fill_pair(const LowTable& values, Index h, std::span<Coarse> maxima) const {
+    void fill_pair(const LowTable& values, Index h, Coarse* maxima) {
         const LowTable& linear = linear_[INNER_BITS].entries;
         const Coarse* shifts_0 = shifts_[h].entries;
         const Coarse* shifts_1 = shifts_[h + 1].entries;
@@ -214,14 +275,15 @@ private:
         maxima[h + 1] = best_1 + constants_[h + 1];
     }
 
+    static constexpr Index SHORT_BLOCKS = Index{1} << SHORT_DEPTH;
+
     int depth_;
-    std::vector<Aligned>
-        values_;  // [depth + 1]: scores of low states, by the lowest bit of the walk state
-    std::vector<Aligned> linear_;  // [depth + INNER_BITS]
-    Aligned inner_[INNER_STATES] = {};
-    std::vector<Shifts> shifts_;        // [2^depth]
-    std::vector<Coarse> constants_;     // [2^depth]
-    std::vector<std::uint8_t> lowest_;  // [2^depth]: the lowest set bit of h; depth for h = 0
+    // [depth + 1]: scores of low states, by the lowest bit of the walk state
+    Entries<Aligned, SHORT_DEPTH + 1> values_;
+    Entries<Aligned, SHORT_DEPTH + INNER_BITS> linear_;  // [depth + INNER_BITS]
+    Aligned inner_[INNER_STATES];
+    Entries<Shifts, SHORT_BLOCKS> shifts_;     // [2^depth]
+    Entries<Coarse, SHORT_BLOCKS> constants_;  // [2^depth]
 };
 
 struct BlockMaximum {
@@ -285,26 +347,31 @@ BlockMaximum fine_maximum(const Weights<Fine>& weights, int n, Index h, Fine* ta
 // Invariant: a block whose coarse maximum m satisfies m 2^32 + slack <= best holds no state above
 // the best fine score.
 template <class Score>
-void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const Score> unary,
-              Matrix<const Score> pairwise, Matrix<std::int8_t> z) {
+void maximise(const Pairs& pairs, Matrix<const Score> unary, Matrix<const Score> pairwise,
+              Matrix<std::int8_t> z) {
+    const int n = pairs.n();
     const int depth = std::max(n - BLOCK_BITS, 0);
-    std::vector<double> coefficients(positions.size());
-    std::vector<Fine> scaled(positions.size());
-    alignas(64) Weights<Fine> fine = {};
-    alignas(64) Weights<Coarse> coarse = {};
+    double coefficients[COEFFICIENTS];
+    Fine scaled[COEFFICIENTS];
+    alignas(64) Weights<Fine> fine;
+    alignas(64) Weights<Coarse> coarse;
+    clear(fine, n);
+    clear(coarse, n);
     alignas(64) Fine table[BLOCK_STATES];
     alignas(64) Fine increment[BLOCK_STATES];
     Walk walk(depth);
-    std::vector<Coarse> maxima(std::size_t{1} << depth);
+    const Index blocks = Index{1} << depth;
+    Entries<Coarse, Index{1} << SHORT_DEPTH> maxima(blocks);
     for (Index b = 0; b < z.rows; ++b) {
-        std::copy(unary[b].begin(), unary[b].end(), coefficients.begin());
-        std::copy(pairwise[b].begin(), pairwise[b].end(), coefficients.begin() + n);
+        std::copy(unary[b].begin(), unary[b].end(), coefficients);
+        std::copy(pairwise[b].begin(), pairwise[b].end(), coefficients + n);
         const Fine slack =
-            load_weights(coefficients, positions, scaled.data(), &fine[0][0], &coarse[0][0]);
-        if (depth) walk.fill_maxima(coarse, n, maxima);
-        const Index peak = std::max_element(maxima.begin(), maxima.end()) - maxima.begin();
+            load_weights(coefficients, pairs.places(), scaled, &fine[0][0], &coarse[0][0]);
+        maxima[0] = 0;  // of the only block, if there is no walk
+        if (depth) walk.fill_maxima(coarse, n, maxima.data());
+        const Index peak = std::max_element(maxima.data(), maxima.data() + blocks) - maxima.data();
         BlockMaximum best = fine_maximum(fine, n, peak, table, increment);
-        for (Index h = 0; h < static_cast<Index>(maxima.size()); ++h) {
+        for (Index h = 0; h < blocks; ++h) {
             const Fine bound = (Fine{maxima[h]} << 32) + slack;
             if (bound <= best.score || h == peak) continue;
             const BlockMaximum rival = fine_maximum(fine, n, h, table, increment);
@@ -314,9 +381,8 @@ void maximise(std::span<const std::uint64_t> positions, int n, Matrix<const Scor
     }
 }
 
-template void maximise(std::span<const std::uint64_t>, int, Matrix<const double>,
-                       Matrix<const double>, Matrix<std::int8_t>);
-template void maximise(std::span<const std::uint64_t>, int, Matrix<const float>,
-                       Matrix<const float>, Matrix<std::int8_t>);
+template void maximise(const Pairs&, Matrix<const double>, Matrix<const double>,
+                       Matrix<std::int8_t>);
+template void maximise(const Pairs&, Matrix<const float>, Matrix<const float>, Matrix<std::int8_t>);
 
 }  // namespace solvers::exhaustive

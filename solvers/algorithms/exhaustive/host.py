@@ -34,7 +34,7 @@ from ...compiled._kernels import exhaustive as kernels
 from ...compiled.problem_checks import in_order
 from ...compiled.threads import over_slices
 from ...problems.topology import Topology
-from .positions import positions_of
+from .pairs import pairs_of
 
 NANOSECONDS = 0.03
 """Estimated time per state."""
@@ -57,18 +57,20 @@ def host_argmax(
         topology: the pairs.
         threads: maximum number of threads; None for all cores.
     """
-    batch, n = unary.shape
-    z = np.empty((batch, n), np.int8)
-    kernel = partial(kernels.maximise, topology.recall(positions_of), n)
-    nanoseconds = NANOSECONDS * (2**n + 2**15)
-    if n <= LANE_VARIABLES:
-        nanoseconds = NANOSECONDS_IN_LANES * 2**n
+    z = np.empty(unary.shape, np.int8)
     over_slices(
-        kernel,
+        partial(kernels.maximise, topology.recall(pairs_of)),
         in_order(unary),
         in_order(pairwise),
         z,
-        nanoseconds=nanoseconds,
+        nanoseconds=nanoseconds_of(topology.n),
         threads=threads,
     )
     return z
+
+
+def nanoseconds_of(n: int) -> float:
+    """Return the estimated time of an instance of n variables in a batch."""
+    if n <= LANE_VARIABLES:
+        return NANOSECONDS_IN_LANES * (1 << n)
+    return NANOSECONDS * ((1 << n) + (1 << 15))

@@ -1,10 +1,10 @@
 // One small supermodular instance from its raw scores to a certified maximiser, in one call;
-// compiled/checks/one_instance.hpp explains why.
+// compiled/checks/at_once.hpp explains why.
 #pragma once
 
 #include <optional>
 
-#include "solvers/compiled/checks/one_instance.hpp"
+#include "solvers/compiled/checks/at_once.hpp"
 #include "solvers/compiled/views.hpp"
 
 namespace solvers::max_flow {

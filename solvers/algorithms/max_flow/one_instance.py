@@ -20,7 +20,7 @@ def maximise_at_once(
     topology: Topology | None, unary: np.ndarray, pairwise: np.ndarray, z: np.ndarray
 ) -> AtOnce | None:
     """Write the best state into `z`, as specified by `ArgmaxSolver.maximise_at_once`."""
-    if len(unary) > MAX_NODES:
+    if z.ndim > 1 or len(unary) > MAX_NODES:
         return None
     if topology is None:
         answer = kernels.maximise_matrix(unary, pairwise, LARGEST_MAGNITUDE, z)

@@ -6,11 +6,16 @@ import numpy
 from numpy.typing import NDArray
 
 
-@overload
-def maximise(positions: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+class Pairs:
+    """Pairs of at most 25 variables, checked for many calls."""
+
+    def __init__(self, n: int, edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> None: ...
 
 @overload
-def maximise(positions: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], n: int, unary: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+def maximise(pairs: Pairs, unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')]) -> None: ...
+
+@overload
+def maximise(pairs: Pairs, unary: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
     """Write a maximiser of each instance to `z`."""
 
 def maximise_matrix(unary: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], matrix: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], largest: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')]) -> float | None:
@@ -20,11 +25,18 @@ def maximise_matrix(unary: Annotated[NDArray[numpy.float64], dict(shape=(None,),
     Return None where the scores need another look.
     """
 
-def maximise_pairs(positions: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], edges: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], unary: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')]) -> float | None:
+def maximise_one(pairs: Pairs, unary: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], largest: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', device='cpu')]) -> float | None:
     """
     Write a maximiser of one instance over these pairs to `z`, and return its score.
 
     Return None where the scores need another look.
+    """
+
+def maximise_batch(pairs: Pairs, unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], largest: float, z: Annotated[NDArray[numpy.int8], dict(shape=(None, None), order='C', device='cpu')], score: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> bool:
+    """
+    Write a maximiser of each instance to `z`, and its score.
+
+    Return False where the scores of an instance need another look.
     """
 
 def best_codes(unary: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], pairwise: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], codes: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')]) -> None:

@@ -65,7 +65,12 @@ public:
     Survey survey() {
         Index b = 0;
         if (unary_.columns + pairwise_.columns <= SHORT_ROW)
-            for (; b + LANES <= unary_.rows; b += LANES) take_lanes(b);
+            for (; b + LANES <= unary_.rows; b += LANES) {
+                alignas(64) double turned[SHORT_ROW * LANES];
+                transpose(unary_, b, turned);
+                if (pairwise_.columns) transpose(pairwise_, b, turned + unary_.columns * LANES);
+                take_lanes(b, turned);
+            }
         for (; b < unary_.rows; ++b) {
             const Row first = row_of(unary_[b]);
             const Row second = row_of(pairwise_[b]);
@@ -74,11 +79,14 @@ public:
         return found_;
     }
 
+    // Does the same for LANES instances, whose scores are transposed already, `[n + e, LANES]`.
+    Survey survey_lanes(const double* turned) {
+        take_lanes(0, turned);
+        return found_;
+    }
+
 private:
-    void take_lanes(Index first) {
-        alignas(64) double turned[SHORT_ROW * LANES];
-        transpose(unary_, first, turned);
-        if (pairwise_.columns) transpose(pairwise_, first, turned + unary_.columns * LANES);
+    void take_lanes(Index first, const double* turned) {
         alignas(64) double sum[LANES] = {};
         alignas(64) double least[LANES];
         alignas(64) double lowest[LANES] = {};

@@ -1,11 +1,12 @@
-// Checks of one small instance before and after its search, for kernels that go from raw scores to
-// a certified maximiser in one call.
+// Checks of small instances before and after their search, for kernels that go from raw scores to
+// certified maximisers in one call.
 //
 // Python's checks of a problem and of an answer take ten times as long as a search of a small
 // instance. Such a kernel runs the same checks in the same order. It declines unusual cases, and
 // Python then runs its own checks, messages and tolerances.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -27,22 +28,61 @@ struct Passed {
     double rounding;  // how far a score and a bound can be apart by rounding alone
 };
 
-// Checks the scores `[1, n]` and `[1, e]` of one instance.
-//
-// Returns nothing if they are not finite, add up to more than `largest`, or are such that rounding
-// could confuse them.
-inline std::optional<Passed> passed(Matrix<const double> unary, Matrix<const double> pairwise,
-                                    double largest) {
+// Sums of the scores of at most LANES instances.
+struct GroupSums {
+    double magnitude[LANES];
+    double rounding[LANES];
+};
+
+// Reads the scores `[rows, n]` and `[rows, e]` of at most LANES instances.
+inline Surveyor<double> group_surveyor(Matrix<const double> unary, Matrix<const double> pairwise,
+                                       GroupSums& sums) {
     constexpr double digits = std::numeric_limits<double>::epsilon();
     // The error of a sum of all scores, as a share of its magnitude: `Problem._share_of_rounding`.
     const auto terms = static_cast<double>(unary.columns + pairwise.columns + 1);
-    double magnitude = 0.0;
-    double rounding = 0.0;
-    const Survey survey = Surveyor<double>(unary, pairwise, 2.0 * digits * terms, digits,
-                                           {&magnitude, 1}, {&rounding, 1})
-                              .survey();
-    if (!(survey.largest <= largest) || survey.suspicious) return std::nullopt;
-    return Passed{survey.lowest, rounding};
+    const auto rows = static_cast<std::size_t>(unary.rows);
+    return Surveyor<double>(unary, pairwise, 2.0 * digits * terms, digits, {sums.magnitude, rows},
+                            {sums.rounding, rows});
+}
+
+// Returns false if scores are not finite, add up to more than `largest`, or are such that rounding
+// could confuse them.
+inline bool is_usual(const Survey& survey, double largest) {
+    return survey.largest <= largest && !survey.suspicious;
+}
+
+// Checks the scores `[1, n]` and `[1, e]` of one instance; returns nothing if they are not usual.
+inline std::optional<Passed> passed(Matrix<const double> unary, Matrix<const double> pairwise,
+                                    double largest) {
+    GroupSums sums;
+    const Survey survey = group_surveyor(unary, pairwise, sums).survey();
+    if (!is_usual(survey, largest)) return std::nullopt;
+    return Passed{survey.lowest, sums.rounding[0]};
+}
+
+// The rows first .. first + LANES of a matrix, or as many of them as there are.
+template <class T>
+Matrix<T> group_of(Matrix<T> values, Index first) {
+    const Index rows = std::min(Index{LANES}, values.rows - first);
+    return {values.data + first * values.columns, rows, values.columns};
+}
+
+// Returns whether the scores `[batch, n]` and `[batch, e]` of all instances are usual.
+inline bool pass(Matrix<const double> unary, Matrix<const double> pairwise, double largest) {
+    GroupSums sums;
+    for (Index first = 0; first < unary.rows; first += LANES) {
+        const Survey survey =
+            group_surveyor(group_of(unary, first), group_of(pairwise, first), sums).survey();
+        if (!is_usual(survey, largest)) return false;
+    }
+    return true;
+}
+
+// Does the same for LANES instances, whose scores are transposed already, `[n + e, LANES]`.
+inline bool pass_in_lanes(Matrix<const double> unary, Matrix<const double> pairwise,
+                          const double* turned, double largest) {
+    GroupSums sums;
+    return is_usual(group_surveyor(unary, pairwise, sums).survey_lanes(turned), largest);
 }
 
 // Scores the state z `[1, n]`, and compares the score with a bound on all scores.
