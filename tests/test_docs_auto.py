@@ -15,7 +15,8 @@ from solvers.algorithms.presolve import constrained, one_by_one, penalties
 from solvers.backends import local_search
 from solvers.labels import messages_first
 from solvers.labels import selection as label_selection
-from solvers.solving import portfolio, selection, sparse, third_parties
+from solvers.solving import portfolio
+from solvers.solving.bits import selection, sparse, third_parties
 
 DOCS = Path(__file__).parents[1] / "docs"
 

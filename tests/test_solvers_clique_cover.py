@@ -27,7 +27,7 @@ from solvers.algorithms.clique_cover.search import CliqueSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve.penalties import excluded_pairs, exclusions
 from solvers.backends import clique_cover
-from solvers.solving.sparse import FEW_NODES, turns
+from solvers.solving.bits.sparse import FEW_NODES, turns
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)

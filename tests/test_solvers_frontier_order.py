@@ -13,7 +13,7 @@ from solvers.algorithms.elimination.frontier_order import frontier_order
 from solvers.algorithms.elimination.order import elimination_order, min_fill_order
 from solvers.algorithms.elimination.plan import elimination_plan
 from solvers.compiled.graphs import neighbour_lists
-from solvers.solving.sparse import SECONDS_AN_ENTRY, turns
+from solvers.solving.bits.sparse import SECONDS_AN_ENTRY, turns
 
 
 def line_arrangement(lines, random):

@@ -33,11 +33,17 @@ from solvers.constraint_rows import Rows
 from solvers.constraints import at_most, cardinality, implies, linear, one_of
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
 from solvers.solution import Ranking
+from solvers.solving.bits.selection import select_within
+from solvers.solving.bits.sparse import (
+    CUT_SECONDS,
+    LEAST_SECONDS,
+    MOST_SECONDS,
+    SparsePortfolio,
+    turns,
+)
+from solvers.solving.bits.third_parties import third_party
 from solvers.solving.portfolio import CUT_SHARE, Turn
 from solvers.solving.portfolio import in_turn as in_turn_of
-from solvers.solving.selection import select_within
-from solvers.solving.sparse import CUT_SECONDS, LEAST_SECONDS, MOST_SECONDS, SparsePortfolio, turns
-from solvers.solving.third_parties import third_party
 from solvers.testing import check_conformance, enumerate_scores
 
 GENERATOR = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from solvers.algorithms.local_search.tabu import TabuSearch
 from solvers.algorithms.semidefinite import certificate
 from solvers.algorithms.semidefinite.chords import chords
 from solvers.algorithms.semidefinite.relaxation import Relaxation
-from solvers.solving.sparse import turns
+from solvers.solving.bits.sparse import turns
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -14,9 +14,9 @@ from ..arrays import Scores, States
 from ..errors import InfeasibleError, SolveFailedError
 from ..limits.deadline import Deadline
 from ..limits.progress import Known
-from ..solving.exclusion import Searches
+from ..solving.k_best.exclusion import Searches
+from ..solving.k_best.lawler import lawler
 from ..solving.kinds import Choose
-from ..solving.lawler import lawler
 from ..solving.listening import heard_of
 from .fixing import LabelFixing
 from .problem import LabelProblem

@@ -24,14 +24,14 @@ from ..problems.problem import Problem
 from ..ranking import each_found
 from ..solution import Solution, SolveInterrupted
 from ..solver import CertifiedSolver, deadline_of
-from .at_once import solved_at_once
-from .empty import nothing_to_decide
-from .in_groups import answered_in_groups
-from .k_best import check_count
-from .k_best import k_best as best_of_many
-from .k_best_within import k_best_within
+from .bits.at_once import solved_at_once
+from .k_best.constrained import k_best_within
+from .k_best.unconstrained import check_count
+from .k_best.unconstrained import k_best as best_of_many
 from .kinds import kind_of
 from .listening import Callback, heard_by, heard_of, in_words, with_word
+from .one_request.empty import nothing_to_decide
+from .one_request.in_groups import answered_in_groups
 from .request import Request
 from .selection import naming_alternatives, with_alternatives
 

@@ -27,7 +27,7 @@ from ..registry import Registry, registry_of
 from ..solution import Solution
 from ..solver import CertifiedSolver
 
-KINDS = {"bits": "solvers.solving.bits:BITS", "labels": "solvers.labels.kind:LABELLED"}
+KINDS = {"bits": "solvers.solving.bits.kind:BITS", "labels": "solvers.labels.kind:LABELLED"}
 """The module of each kind, imported when a problem of that kind is solved."""
 
 SolverT = TypeVar("SolverT", bound=CertifiedSolver[Any])

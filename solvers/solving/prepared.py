@@ -18,7 +18,7 @@ from ..problems.topology import Topology
 from ..registry import BITS
 from ..solution import Solution
 from ..solver import ArgmaxSolver, CertifiedSolver, limit_of
-from .at_once import solved_over
+from .bits.at_once import solved_over
 from .call import solve
 from .listening import Callback
 

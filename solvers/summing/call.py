@@ -25,7 +25,7 @@ from ..problems.any_problem import check_kind
 from ..problems.fixed_values import values_of
 from ..problems.problem import Problem
 from ..solver import limit_of
-from ..solving.fixing import Fixing
+from ..solving.bits.fixing import Fixing
 from .answer import GibbsAnswer, answered
 from .two_labels import TwoLabelSums, estimate_of_bits
 

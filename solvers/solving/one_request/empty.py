@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import InfeasibleError
-from ..solution import Solution
-from .k_best import check_count
-from .request import Request
+from ...errors import InfeasibleError
+from ...solution import Solution
+from ..k_best.unconstrained import check_count
+from ..request import Request
 
 
 def nothing_to_decide(request: Request) -> Solution:

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import States, home_of
-from ..constraint_rows import Rows
-from ..errors import InfeasibleError, SolveFailedError
-from ..limits.deadline import Deadline
-from ..limits.interrupts import interrupts
-from ..ranking import certified_ranking, filled, ranked_states_within
-from ..solution import Solution, SolveInterrupted
-from ..solver import CertifiedSolver
-from .k_best import check_count
-from .kinds import Kind
-from .listening import heard_of, with_word
-from .request import Request
-from .selection import naming_alternatives
+from ...arrays import States, home_of
+from ...constraint_rows import Rows
+from ...errors import InfeasibleError, SolveFailedError
+from ...limits.deadline import Deadline
+from ...limits.interrupts import interrupts
+from ...ranking import certified_ranking, filled, ranked_states_within
+from ...solution import Solution, SolveInterrupted
+from ...solver import CertifiedSolver
+from ..kinds import Kind
+from ..listening import heard_of, with_word
+from ..request import Request
+from ..selection import naming_alternatives
+from .unconstrained import check_count
 
 MOST_NEAR = 4
 """Maximum number of states whose neighbours are tried when the time limit has passed."""

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import States
-from ..limits.deadline import Deadline
-from ..problems.flips import flip_gains
-from ..problems.problem import Problem
-from .exclusion import Searches
+from ...arrays import States
+from ...limits.deadline import Deadline
+from ...problems.flips import flip_gains
+from ...problems.problem import Problem
+from ..k_best.exclusion import Searches
+from ..k_best.lawler import lawler
+from ..kinds import Choose
+from ..listening import heard_of
 from .fixing import Fixing
-from .kinds import Choose
-from .lawler import lawler
-from .listening import heard_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,4 +120,4 @@ class BitRegions:
 @cache
 def _presolve() -> Any:
     """Return the module that gives states without a search; most calls do not need its kernels."""
-    return importlib.import_module("..algorithms.presolve.ranked", __package__)
+    return importlib.import_module("...algorithms.presolve.ranked", __package__)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..limits.deadline import Deadline
-from ..solution import Solution, SolveInterrupted
-from .kinds import Choose
+from ...limits.deadline import Deadline
+from ...solution import Solution, SolveInterrupted
+from ..kinds import Choose
 
 
 class Searches:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..arrays import Scores, States, home_of
-from ..limits.progress import Known
-from ..problems.fixed_values import FREE, Fix, values_of
-from ..problems.problem import Problem
-from ..problems.topology import Topology
-from ..ranking import states_of
-from ..solution import Solution
+from ...arrays import Scores, States, home_of
+from ...limits.progress import Known
+from ...problems.fixed_values import FREE, Fix, values_of
+from ...problems.problem import Problem
+from ...problems.topology import Topology
+from ...ranking import states_of
+from ...solution import Solution
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import States, check_room
-from ..errors import OptionError, shortened
-from ..limits.deadline import Deadline
-from ..limits.interrupts import counted_interrupts, in_threads, interrupts
-from ..options import is_whole
-from ..ranking import Ranked, certified_ranking, filled
-from ..solution import Solution, SolveInterrupted
-from ..solver import CertifiedSolver, Maximisable
-from .kinds import Choose, Fixed, Kind
-from .listening import heard_of, with_word
-from .request import Request
+from ...arrays import States, check_room
+from ...errors import OptionError, shortened
+from ...limits.deadline import Deadline
+from ...limits.interrupts import counted_interrupts, in_threads, interrupts
+from ...options import is_whole
+from ...ranking import Ranked, certified_ranking, filled
+from ...solution import Solution, SolveInterrupted
+from ...solver import CertifiedSolver, Maximisable
+from ..kinds import Choose, Fixed, Kind
+from ..listening import heard_of, with_word
+from ..request import Request
 
 
 def check_count(count: Any, problem: Maximisable) -> int:

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import home_of
-from ..limits.progress import Known
-from ..problems.fixed_values import values_of
-from ..solution import Solution, SolveInterrupted
-from .k_best import check_count
-from .listening import heard_of
-from .portfolio import SEPARATOR
-from .request import Request
+from ...arrays import home_of
+from ...limits.progress import Known
+from ...problems.fixed_values import values_of
+from ...solution import Solution, SolveInterrupted
+from ..k_best.unconstrained import check_count
+from ..listening import heard_of
+from ..portfolio import SEPARATOR
+from ..request import Request
 
 
 def answered_in_groups(

@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.local_search.near_states import states_around
-from ..algorithms.precision.fixed_point import FixedPoint
-from ..algorithms.presolve.one_by_one import one_by_one
-from ..algorithms.presolve.penalties import Penalties, exclusions, first_penalties
-from ..algorithms.presolve.ranked import ranked
-from ..arrays import States
-from ..compiled.threads import available_cores
-from ..limits.deadline import Deadline, preparing
-from ..limits.progress import watched_by
-from ..options import check_threads
-from ..paused import PausedSolver
-from ..problems.problem import Problem
-from ..problems.starts import given_states
-from ..ranking import ranked_states
-from ..registry import solver_class
-from ..solution import Maximiser, Ranking
-from ..solver import ArgmaxSolver
-from .portfolio import CUT_SHARE, SEPARATOR, Portfolio, Search, Turn
+from ...algorithms.local_search.near_states import states_around
+from ...algorithms.precision.fixed_point import FixedPoint
+from ...algorithms.presolve.one_by_one import one_by_one
+from ...algorithms.presolve.penalties import Penalties, exclusions, first_penalties
+from ...algorithms.presolve.ranked import ranked
+from ...arrays import States
+from ...compiled.threads import available_cores
+from ...limits.deadline import Deadline, preparing
+from ...limits.progress import watched_by
+from ...options import check_threads
+from ...paused import PausedSolver
+from ...problems.problem import Problem
+from ...problems.starts import given_states
+from ...ranking import ranked_states
+from ...registry import solver_class
+from ...solution import Maximiser, Ranking
+from ...solver import ArgmaxSolver
+from ..portfolio import CUT_SHARE, SEPARATOR, Portfolio, Search, Turn
 from .third_parties import third_party, why_not_cp_sat, why_not_highs
 
 QUICK_WIDTH = 20

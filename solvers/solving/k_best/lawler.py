@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ..arrays import States
+from ...arrays import States
 
 
 class Region(Protocol):
