@@ -13,7 +13,7 @@ from ..k_best.unconstrained import check_count
 from ..request import Request
 
 
-def nothing_to_decide(request: Request) -> Solution:
+def solve_empty(request: Request) -> Solution:
     """Return the only state of each instance: it has no variables, and its score is 0.
 
     Raises:

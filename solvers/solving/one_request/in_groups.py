@@ -19,7 +19,7 @@ from ..portfolio import SEPARATOR
 from ..request import Request
 
 
-def answered_in_groups(
+def solve_groups(
     request: Request, groups: list[np.ndarray], answered: Callable[[Request], Solution]
 ) -> Solution:
     """Return the solution of a batch whose instances fix different variables.
