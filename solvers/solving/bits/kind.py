@@ -13,7 +13,8 @@ from ...problems.fixed_values import FREE, Fix, values_of
 from ...problems.problem import Problem
 from ...ranking import Ranked, ranked_states
 from ...solver import ArgmaxSolver, score_states
-from ..kinds import Choose, Kind, Selection
+from ..exclusion import Choose
+from ..kinds import Kind, Selection
 from .fixing import Fixing
 from .regions import BitRegions
 from .selection import (

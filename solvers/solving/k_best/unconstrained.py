@@ -17,7 +17,9 @@ from ...options import is_whole
 from ...ranking import Ranked, certified_ranking, filled
 from ...solution import Solution, SolveInterrupted
 from ...solver import CertifiedSolver, Maximisable
-from ..kinds import Choose, Fixed, Kind
+from ..exclusion import Choose
+from ..fixed import Fixed
+from ..kinds import Kind
 from ..listening import heard_of, with_word
 from ..request import Request
 
@@ -105,7 +107,7 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
 
 def _ranked(
     kind: Kind[Any],
-    fixed: Fixed,
+    fixed: Fixed[Any],
     count: int,
     solver: CertifiedSolver[Any],
     deadline: Deadline,
@@ -125,7 +127,7 @@ def _ranked(
     return ranked
 
 
-def _whole(fixed: Fixed, ranked: Ranked) -> tuple[States, np.ndarray]:
+def _whole(fixed: Fixed[Any], ranked: Ranked) -> tuple[States, np.ndarray]:
     """Return states `[batch, count, n]` of the whole problem, with bounds `[batch, count]`.
 
     Each bound holds for all states except the ones before it.
