@@ -15,7 +15,7 @@ from ..errors import InfeasibleError, SolveFailedError
 from ..limits.progress import Known
 from ..solving.exclusion import Exclusion
 from ..solving.k_best.lawler import Region, lawler
-from ..solving.listening import heard_of
+from ..solving.listening import report_for_whole
 from .fixing import LabelFixing
 from .problem import LabelProblem
 
@@ -66,7 +66,7 @@ class LabelRegions(Exclusion):
         nothing = np.zeros(problem.n, np.int64)
         piece = _Part(problem.unary[0] > -math.inf, nothing, -1)
         whole = Region(nothing, -math.inf, math.inf, piece)
-        with heard_of(problem, partial(Known._replace, rows=slice(number, number + 1))):
+        with report_for_whole(problem, partial(Known._replace, rows=slice(number, number + 1))):
             first = self._searched(problem, whole, [piece])
         if not first:
             raise InfeasibleError()

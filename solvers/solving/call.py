@@ -24,7 +24,7 @@ from ..solution import Solution
 from ..solver import CertifiedSolver, deadline_of
 from .bits.at_once import solved_at_once
 from .kinds import kind_of
-from .listening import Callback, heard_by, in_words
+from .listening import Callback, in_original_terms, report_to
 from .one_request.dispatch import solve_request
 from .request import Request
 
@@ -145,12 +145,12 @@ def solve(
         >>> solution.z.tolist(), solution.score, solution.optimal, solution.solver
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
-    begin = perf_counter()
-    is_plain = fix is None and start is None and k_best is None
-    is_plain = is_plain and time_limit is None and callback is None
-    is_free = isinstance(constraints, tuple) and not constraints
+    started = perf_counter()
+    has_start = fix is not None or start is not None
+    has_limit = time_limit is not None or callback is not None
+    is_unconstrained = isinstance(constraints, tuple) and not constraints
     # The checks below take longer than solving a few variables, so small plain calls go first.
-    if is_plain and is_free:
+    if not (has_start or has_limit or k_best is not None) and is_unconstrained:
         at_once = solved_at_once(solver, unary, pairwise, edges)
         if at_once is not None:
             return at_once
@@ -160,14 +160,14 @@ def solve(
     problem = _problem_of(unary, pairwise, edges)
     deadline = deadline_of(time_limit)
     rows = None
-    if not is_free:
+    if not is_unconstrained:
         rows = kind_of(problem).rows(constraints, problem)
     request = Request(problem, solver, deadline, fix, start, k_best, rows)
     if callback is None:
         solution = solve_request(request)
     else:
-        solution = _heard(request, callback)
-    return solution.after(perf_counter() - begin)
+        solution = _solve_with_callback(request, callback)
+    return solution.after(perf_counter() - started)
 
 
 def _problem_of(unary: Any, pairwise: Any, edges: Any) -> AnyProblem[Any]:
@@ -207,20 +207,20 @@ def _answer(
         start=conversion.start(start),
         k_best=k_best,
         constraints=tuple(conversion.with_constraints(listed(constraints))),
-        callback=in_words(conversion, callback),
+        callback=in_original_terms(conversion, callback),
     )
     if k_best is None:
         return conversion.answer(solution)
     return Answers(conversion.answer(one) for one in each_found(solution))
 
 
-def _heard(request: Request, callback: Callback) -> Solution:
+def _solve_with_callback(request: Request, callback: Callback) -> Solution:
     """Return the solution, and report the progress of the search to a callback."""
-    with heard_by(callback, request.problem, _first(request)):
+    with report_to(callback, request.problem, _initial_states(request)):
         return solve_request(replace(request, deadline=Deadline.of(request.deadline)))
 
 
-def _first(request: Request) -> States | None:
+def _initial_states(request: Request) -> States | None:
     """Return the states `[batch, n]` that a callback receives before the search.
 
     None if there are no such states.
@@ -228,7 +228,7 @@ def _first(request: Request) -> States | None:
     problem = request.problem
     kind = request.kind
     rows = request.rows
-    first = kind.first(problem, request.fix, kind.states(request.start, problem))
-    if first is None or rows is None or rows.satisfied(problem.columns(first)).all():
-        return first
+    states = kind.first(problem, request.fix, kind.states(request.start, problem))
+    if states is None or rows is None or rows.satisfied(problem.columns(states)).all():
+        return states
     return None

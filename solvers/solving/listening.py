@@ -37,7 +37,7 @@ class Wording(Protocol):
         """Return a bound on the original objective, from a bound on scores."""
 
 
-def heard_by(
+def report_to(
     callback: Callback, problem: Any, state: States | None
 ) -> AbstractContextManager[None]:
     """Report the progress of searches to a callback inside a `with` block.
@@ -64,14 +64,14 @@ def heard_by(
     bound = to_numpy(host.trivial_bound)
     if state is None:
         nothing = np.full((problem.batch, problem.n), -1, kind.state_type)
-        return _heard_from(
+        return _report_from(
             callback, problem, score, (nothing, np.full(problem.batch, -np.inf), bound)
         )
-    return _heard_from(callback, problem, score, (state, score(state, slice(None)), bound))
+    return _report_from(callback, problem, score, (state, score(state, slice(None)), bound))
 
 
 @contextmanager
-def _heard_from(
+def _report_from(
     callback: Callback,
     problem: Maximisable,
     score: Callable[[States, slice | np.ndarray], Scores],
@@ -106,7 +106,9 @@ def _heard_from(
 
 
 @contextmanager
-def heard_of(subproblem: Maximisable | None, lift: Callable[[Known], Known]) -> Iterator[None]:
+def report_for_whole(
+    subproblem: Maximisable | None, lift: Callable[[Known], Known]
+) -> Iterator[None]:
     """Pass on the progress of searches of a subproblem as progress of the whole problem."""
     whole = watch()
     listener = None
@@ -116,7 +118,7 @@ def heard_of(subproblem: Maximisable | None, lift: Callable[[Known], Known]) -> 
         yield
 
 
-def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
+def in_original_terms(conversion: Wording, callback: Callback | None) -> Callback | None:
     """Return a callback that receives the names and values of a conversion's original."""
     if not callable(callback):
         return callback
@@ -137,7 +139,7 @@ def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
     return call
 
 
-def with_word(solution: Solution, solver: CertifiedSolver[Any]) -> Solution:
+def with_callback_note(solution: Solution, solver: CertifiedSolver[Any]) -> Solution:
     """Return the solution, and record in its `stats` if its solver reports no progress."""
     if watch() is None or solver.capabilities.time_limit:
         return solution

@@ -16,7 +16,7 @@ from ...registry import BITS
 from ...solution import Maximiser, Solution, SolveInterrupted
 from ...solver import ArgmaxSolver, Capabilities
 from ...solving.bits.selection import select_within
-from ...solving.listening import heard_of
+from ...solving.listening import report_for_whole
 from ...solving.selection import resolve
 from ..algorithms.domain_wall import DomainWall, bits_of, domain_wall
 from ..indicators import rows_of_bits
@@ -116,7 +116,7 @@ class Bits(LabelSolver):
         if reasons:
             raise UnsupportedProblemError(self.name, reasons)
         try:
-            with heard_of(coded.problem, coded.known):
+            with report_for_whole(coded.problem, coded.known):
                 solution = binary.solve_within(coded.problem, rows, deadline)
         except InfeasibleError:
             raise InfeasibleError(constraints.names) from None

@@ -15,7 +15,7 @@ from ...problems.flips import flip_gains
 from ...problems.problem import Problem
 from ..exclusion import Exclusion
 from ..k_best.lawler import Region, lawler
-from ..listening import heard_of
+from ..listening import report_for_whole
 from .fixing import Fixing
 
 _BitRegion: TypeAlias = Region[np.ndarray]
@@ -41,7 +41,9 @@ class BitRegions(Exclusion):
         Each bound holds for all states except the ones before it.
         """
         rows = slice(number, number + 1)
-        with heard_of(fixed.rest, lambda incumbent: fixed.known(incumbent)._replace(rows=rows)):
+        with report_for_whole(
+            fixed.rest, lambda incumbent: fixed.known(incumbent)._replace(rows=rows)
+        ):
             first = self._searched(fixed)
         return lawler(first, count, partial(self._others, fixed.problem))
 

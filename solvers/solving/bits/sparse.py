@@ -324,7 +324,7 @@ def _race(
 def _exclusive(
     problem: Problem, penalties: Penalties | None, deadline: Deadline
 ) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield cliques of pairs that exclude each other, and what may prove a part that they do not.
+    """Yield cliques of pairs that exclude each other, then backends for parts they do not prove.
 
     Args:
         problem: a part in which nearly all pairs exclude each other.
@@ -349,7 +349,7 @@ def _exclusive(
 def _grouped(
     problem: Problem, cliques: PausedSolver[Any], deadline: Deadline
 ) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield what proves a part that is all groups: linear programs bound it well.
+    """Yield the backends of a part that consists of groups: linear programs bound it well.
 
     Cliques run first if their search is about to end. Within a time limit, they may still be better
     afterwards.
@@ -445,7 +445,7 @@ def _within_constraints(n: int) -> ArgmaxSolver:
 
 
 def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Turn[ArgmaxSolver]]:
-    """Yield odd cycles, and the backends that are likely to finish if odd cycles are weaker."""
+    """Yield odd cycles, and the backends that are likely to finish where odd cycles are weak."""
     entries = _entries(problem, deadline=deadline)
     elimination = _with_one_thread("elimination")
     cuts = solver_class("cycle_cuts")().paused()
@@ -485,7 +485,7 @@ def _without_cycles(problem: Problem, seconds: float) -> Iterator[Turn[ArgmaxSol
 
 
 def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn[ArgmaxSolver]:
-    """Yield odd cycles for as long as tables would take.
+    """Return a run of odd cycles for as long as tables would take.
 
     Their root node already proves some problems, such as planar ones.
     """

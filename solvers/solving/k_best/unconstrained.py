@@ -20,7 +20,7 @@ from ...solver import CertifiedSolver, Maximisable
 from ..exclusion import Choose
 from ..fixed import Fixed
 from ..kinds import Kind
-from ..listening import heard_of, with_word
+from ..listening import report_for_whole, with_callback_note
 from ..request import Request
 
 
@@ -64,41 +64,42 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
     count = check_count(request.k, request.problem)
     fixed = kind.fixed(request.problem.to_host(), request.fix)
     problem = fixed.problem
-    rest = fixed.rest
     searched = problem
-    if rest is not None:
-        searched = rest
+    if fixed.rest is not None:
+        searched = fixed.rest
     solver = choose_ranking(searched)
     existing = fixed.states(count)
     solver.check(searched)
     ranked = None
-    if rest is not None:
+    if fixed.rest is not None:
         ranked = _ranked(kind, fixed, existing, solver, deadline)
     if ranked is None:
         solver = choose(searched)
-        open_ = np.arange(problem.batch)
+        unranked = np.arange(problem.batch)
         states = np.empty((problem.batch, existing, problem.n), kind.state_type)
         bounds = np.empty((problem.batch, existing))
     else:
         states, bounds = _whole(fixed, ranked)
         # An infinite bound means that no search ranked the instance, so its states follow by
         # exclusion.
-        open_ = np.flatnonzero(bounds[:, 0] == math.inf)
+        unranked = np.flatnonzero(bounds[:, 0] == math.inf)
     exclusion = kind.exclusion(choose, deadline)
-    for place, b in enumerate(open_.tolist()):
+    for place, instance in enumerate(unranked.tolist()):
         # The first search starts even if the time limit is very short. A batch of searches would
         # take too long.
         if place and deadline.passed:
-            late = open_[place:]
+            late = unranked[place:]
             states[late], bounds[late] = exclusion.unsearched(fixed, late, existing)
             break
-        states[b], bounds[b] = exclusion.ranked(fixed.instance(b), existing, b)
+        single = fixed.instance(instance)
+        states[instance], bounds[instance] = exclusion.ranked(single, existing, instance)
     states, bounds = filled(states, bounds, count)
     solution = certified_ranking(problem, states, bounds, solver, partial(kind.score, problem))
     if ranked is not None:
         name = ranked.solver or solver.name
         stats = {**ranked.stats, **solution.stats}
-        solution = with_word(replace(solution, solver=name, stats=stats), solver)
+        solution = replace(solution, solver=name, stats=stats)
+    solution = with_callback_note(solution, solver)
     # The states are ordered and certified before the interrupt is raised again.
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
@@ -120,8 +121,8 @@ def _ranked(
         return kind.ranked(solver, fixed.rest, count, deadline)
     if count == 1 or not solver.ranks:
         return None
-    # like every search, it runs in its own thread
-    with counted_interrupts(), heard_of(fixed.rest, fixed.known):
+    # Like every search, it runs in its own thread.
+    with counted_interrupts(), report_for_whole(fixed.rest, fixed.known):
         search = partial(kind.ranked, solver, fixed.rest, count, Deadline.of(deadline))
         (ranked,) = in_threads([search], 1)
     return ranked
