@@ -17,7 +17,7 @@ from ...options import is_whole
 from ...ranking import Ranked, certified_ranking, filled
 from ...solution import Solution, SolveInterrupted
 from ...solver import CertifiedSolver, Maximisable
-from ..exclusion import Choose
+from ..exclusion import Choose, Exclusion
 from ..fixed import Fixed
 from ..kinds import Kind
 from ..listening import report_for_whole, with_callback_note
@@ -84,15 +84,7 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
         # exclusion.
         unranked = np.flatnonzero(bounds[:, 0] == math.inf)
     exclusion = kind.exclusion(choose, deadline)
-    for place, instance in enumerate(unranked.tolist()):
-        # The first search starts even if the time limit is very short. A batch of searches would
-        # take too long.
-        if place and deadline.passed:
-            late = unranked[place:]
-            states[late], bounds[late] = exclusion.unsearched(fixed, late, existing)
-            break
-        single = fixed.instance(instance)
-        states[instance], bounds[instance] = exclusion.ranked(single, existing, instance)
+    _rank_by_exclusion(exclusion, fixed, unranked, states, bounds, deadline)
     states, bounds = filled(states, bounds, count)
     solution = certified_ranking(problem, states, bounds, solver, partial(kind.score, problem))
     if ranked is not None:
@@ -104,6 +96,36 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
     return solution
+
+
+def _rank_by_exclusion(
+    exclusion: Exclusion,
+    fixed: Fixed[Any],
+    unranked: np.ndarray,
+    states: States,
+    bounds: np.ndarray,
+    deadline: Deadline,
+) -> None:
+    """Write the best states of some instances, which no search ranked, and their bounds.
+
+    Args:
+        exclusion: finds one state after the other.
+        fixed: the batch.
+        unranked: the numbers of these instances.
+        states: `[batch, count, n]`, changed in place.
+        bounds: `[batch, count]`, changed in place.
+        deadline: when to end.
+    """
+    count = states.shape[1]
+    for place, instance in enumerate(unranked.tolist()):
+        # The first search starts even if the time limit is very short. A batch of searches would
+        # take too long.
+        if place and deadline.passed:
+            late = unranked[place:]
+            states[late], bounds[late] = exclusion.unsearched(fixed, late, count)
+            return
+        single = fixed.instance(instance)
+        states[instance], bounds[instance] = exclusion.ranked(single, count, instance)
 
 
 def _ranked(
