@@ -129,15 +129,15 @@ def _select_search(problem: Problem, one_state: bool) -> Selection[ArgmaxSolver]
             f"n = {problem.n} is at most {most}, with scores of any sign: "
             f"all 2^{problem.n} states are tried",
         )
-    if one_state and _sparse().exclusive(problem):
+    if one_state and _loaded(".clique_turns").exclusive(problem):
         return Selection(
-            _sparse().SparsePortfolio(),
+            _loaded(".sparse").SparsePortfolio(),
             "nearly all pairs exclude each other, as in an independent set: "
             "a search with cliques of such pairs, then others",
         )
-    if one_state and _sparse().first_penalties(problem) is not None:
+    if one_state and _first_penalties(problem) is not None:
         return Selection(
-            _sparse().SparsePortfolio(),
+            _loaded(".sparse").SparsePortfolio(),
             "penalties make groups of variables exclude each other: a search with constraints in "
             "their place, mostly after branch_and_bound for a moment",
         )
@@ -220,7 +220,7 @@ def select_ranking(problem: Problem) -> Selection[ArgmaxSolver]:
         )
     if chosen.solver.name in ("independent", "max_flow"):
         return Selection(
-            _sparse().SparsePortfolio(),
+            _loaded(".sparse").SparsePortfolio(),
             f"{chosen.reason} for one state; for more, searches that keep the best",
         )
     return chosen
@@ -326,13 +326,18 @@ def _in_turn(problem: Problem) -> Selection[ArgmaxSolver]:
         "else to dual_ascent for a moment and then to the backend that suits it, "
         "which `stats` names"
     )
-    return Selection(_sparse().SparsePortfolio(), reason)
+    return Selection(_loaded(".sparse").SparsePortfolio(), reason)
+
+
+def _first_penalties(problem: Problem) -> Any:
+    """Return the penalties of the first instance that act as constraints; None if there are none."""
+    return _loaded("...algorithms.presolve.penalties").first_penalties(problem)
 
 
 @cache
-def _sparse() -> Any:
-    """Return the module `sparse`, which is only loaded when a problem needs it."""
-    return importlib.import_module(".sparse", __package__)
+def _loaded(module: str) -> Any:
+    """Return a module that is only loaded when a problem needs it."""
+    return importlib.import_module(module, __package__)
 
 
 def _search(n: int) -> Selection[ArgmaxSolver]:
@@ -344,7 +349,7 @@ def _search(n: int) -> Selection[ArgmaxSolver]:
     absent = {"cplex": (), "cp_sat": (why_not_cplex(n),)}.get(
         chosen.name, (why_not_cplex(n), why_not_cp_sat())
     )
-    return Selection(_sparse().SparsePortfolio(), "; ".join((long, *absent)))
+    return Selection(_loaded(".sparse").SparsePortfolio(), "; ".join((long, *absent)))
 
 
 @cache
