@@ -35,7 +35,7 @@ from solvers import ArgmaxSolver, Problem, available_solvers, solver_class
 from solvers.instances import Instances
 from solvers.labels import LabelProblem, LabelSolver, from_factors
 from solvers.labels.messages_first import MessagesFirst
-from solvers.solving.sparse import SparsePortfolio
+from solvers.solving.bits.sparse import SparsePortfolio
 from solvers.testing import random_instances
 
 LIMIT = 0.5

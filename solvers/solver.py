@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +26,6 @@ from .errors import (
     SolverUnavailableError,
     UnsupportedProblemError,
     did_you_mean,
-    shortened,
 )
 from .limits.deadline import Deadline
 from .limits.interrupts import counted_interrupts, in_threads, interrupts
@@ -37,6 +35,7 @@ from .problems.problem import Problem
 from .problems.topology import Topology
 from .seconds import accept_seconds
 from .solution import AtOnce, Maximiser, Ranking, Solution, SolveInterrupted
+from .time_limits import deadline_of, seconds_of
 
 
 @dataclass(frozen=True)
@@ -284,7 +283,7 @@ class CertifiedSolver(ABC, Generic[ProblemT]):
 
     def _maximised(self, work: ProblemT, deadline: Deadline) -> Maximiser:
         in_thread = isinstance(work.unary, np.ndarray) and self._takes_long(work)
-        # most calls, which are too short for a context
+        # Most calls are too short for a context.
         if deadline.watch is None and not in_thread:
             return self._argmax(work, deadline)
         with watched_by(deadline.watch):
@@ -719,47 +718,3 @@ def _kernels() -> Any:
 def _checks() -> Any:
     """Return the module of compiled checks."""
     return importlib.import_module(".compiled.problem_checks", __package__)
-
-
-def deadline_of(time_limit: float | Deadline | None) -> Deadline:
-    """Return the deadline of a time limit: a deadline keeps its end, and seconds count from now.
-
-    Raises:
-        OptionError: the seconds are not positive.
-    """
-    if time_limit is None:  # most calls
-        return Deadline.after(None)
-    if isinstance(time_limit, Deadline):
-        return Deadline.of(time_limit)
-    return Deadline.of(seconds_of(time_limit))
-
-
-def limit_of(time_limit: Any) -> float | Deadline | None:
-    """Return a checked time limit: a deadline as it is, seconds, or None for no limit.
-
-    Raises:
-        OptionError: the seconds are not positive.
-    """
-    if isinstance(time_limit, Deadline):
-        return time_limit
-    return seconds_of(time_limit)
-
-
-def seconds_of(time_limit: Any) -> float | None:
-    """Return the time limit as a finite number of seconds; None for no limit."""
-    if time_limit is None:
-        return None
-    try:
-        if isinstance(time_limit, Real):
-            seconds = float(time_limit)
-        else:
-            seconds = math.nan
-    except OverflowError:  # more than a float holds
-        seconds = math.nan
-    if not seconds > 0:
-        raise OptionError(
-            f"time_limit must be positive seconds or None; got {shortened(time_limit)}"
-        )
-    if seconds < math.inf:
-        return seconds
-    return None

@@ -131,6 +131,9 @@ def test_kinds_of_vae_ignore_each_other():
 HEADINGS = {
     "solvers": "## The layers of `solvers`",
     "solvers.solving": "### Inside `solvers/solving`",
+    "solvers.solving.one_request": "### Inside `solvers/solving/one_request`",
+    "solvers.solving.bits": "### Inside `solvers/solving/bits`",
+    "solvers.solving.k_best": "### Inside `solvers/solving/k_best`",
     "solvers.labels": "### Inside `solvers/labels`",
     "solvers.algorithms": "### Inside `solvers/algorithms`",
     "models": "## The layers of `models`",

@@ -15,7 +15,15 @@ from solvers.algorithms.presolve import constrained, one_by_one, penalties
 from solvers.backends import local_search
 from solvers.labels import messages_first
 from solvers.labels import selection as label_selection
-from solvers.solving import portfolio, selection, sparse, third_parties
+from solvers.solving import portfolio
+from solvers.solving.bits import (
+    clique_turns,
+    selection,
+    sparse,
+    sparse_turns,
+    third_parties,
+    turn_lengths,
+)
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -43,8 +51,8 @@ def of_words():
 
 
 def of_words_of_components():
-    assert sparse.FIELDS == 0.5  # "at least half"
-    excluded = share(sparse.EXCLUDED)
+    assert sparse_turns.FIELDS == 0.5  # "at least half"
+    excluded = share(clique_turns.EXCLUDED)
     yield f"has *exclusive pairs* if at least {excluded} of its pairs are exclusive |"
     yield f"a component in which at least {excluded} of the pairs score no more together"
     yield f"| none | `cplex` for n at most {third_parties.CPLEX_COMMUNITY:,}, else `cp_sat` |"
@@ -72,61 +80,61 @@ def of_the_first_choice():
 def of_the_rows():
     yield f"| denser graphs, up to {largest('branch_and_bound')} variables | `branch_and_bound` |"
     yield f"if the [mean degree](auto_rules.md#words) is at most {one_by_one.SPARSE_DEGREE} ([how]"
-    yield f"| P1 | at most {power(sparse.QUICK_ENTRIES)} entries |"
+    yield f"| P1 | at most {power(turn_lengths.QUICK_ENTRIES)} entries |"
     yield "| its tables take about 10 ms |"
     yield f"| P2 | exclusive pairs, and n at most {largest('clique_cover'):,} |"
     few_groups = f"one-hot penalties: at most {penalties.FEW_GROUPS} groups per variable"
     yield f"| P3 | an independent set with {few_groups} on average |"
-    degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    dense = f"mean degree above {sparse.EDGE_DEGREE};"
-    yield f"| P4 | n at most {sparse.MOST_TURNED}, and {dense}"
-    yield f"| P5 | at most {power(sparse.SOON_ENTRIES)} entries |"
+    degree = f"mean degree at most {turn_lengths.EDGE_DEGREE}"
+    dense = f"mean degree above {turn_lengths.EDGE_DEGREE};"
+    yield f"| P4 | n at most {sparse_turns.MOST_TURNED}, and {dense}"
+    yield f"| P5 | at most {power(turn_lengths.SOON_ENTRIES)} entries |"
     largest_part = largest("branch_and_bound")
     yield f"a short run of `branch_and_bound`, if n is at most {largest_part}; then a package |"
-    yield f"| P8 | {degree}, and n at most {sparse.MOST_CUT:,} |"
+    yield f"| P8 | {degree}, and n at most {sparse_turns.MOST_CUT:,} |"
     yield f"| P9 | n at most {largest_part} |"
     yield "`dual_ascent` may run for 10 to 40 ms."
-    yield f"if the mean degree is at most {sparse.MESSAGES_DEGREE},"
-    yield f"has many fields or at most {sparse.MOST_TURNED} variables."
+    yield f"if the mean degree is at most {sparse_turns.MESSAGES_DEGREE},"
+    yield f"has many fields or at most {sparse_turns.MOST_TURNED} variables."
 
 
 def of_exclusive_pairs():
     part = f"{share(portfolio.CUT_SHARE)} of R"
     yield "`clique_cover` first runs for about 20 ms."
-    yield f"if there are at most {power(sparse.SOON_ENTRIES)} entries."
+    yield f"if there are at most {power(turn_lengths.SOON_ENTRIES)} entries."
     few_groups = f"one-hot penalties: at most {penalties.FEW_GROUPS} groups per variable"
     first = f"a package for {part}; a short run of `clique_cover`"
     limited = f"{first}; its linear programs for {part}; the package until the end"
     yield f"| {few_groups} | a package | {limited} |"
-    degree = f"mean degree at most {sparse.EDGE_DEGREE}"
-    yield f"| {degree} | `clique_cover` for {sparse.CLIQUE_SECONDS:g} s; then a package"
+    degree = f"mean degree at most {turn_lengths.EDGE_DEGREE}"
+    yield f"| {degree} | `clique_cover` for {clique_turns.CLIQUE_SECONDS:g} s; then a package"
     first = f"a short run of `clique_cover`; a package for {part}"
     limited = f"{first}; linear programs for {part}; `clique_cover` until the end"
     yield f"| any other | `clique_cover` | {limited} |"
-    most = f"{sparse.MOST_SECONDS:g} s"
-    yield f"need `highspy`, and n at most {sparse.MOST_PROGRAMMED:,}. They take at most {most}."
+    most = f"{turn_lengths.MOST_SECONDS:g} s"
+    yield f"need `highspy`, and n at most {clique_turns.MOST_PROGRAMMED:,}. They take at most {most}."
 
 
 def of_short_runs():
-    usual = f"{share(sparse.TURN_SHARE)} of R"
-    ends = f"at least {sparse.LEAST_SECONDS:g} s and at most {sparse.MOST_SECONDS:g} s"
-    yield f"{usual}, but {ends}. Without a time limit, it takes {sparse.CUT_SECONDS:g} s |"
+    usual = f"{share(turn_lengths.TURN_SHARE)} of R"
+    ends = f"at least {turn_lengths.LEAST_SECONDS:g} s and at most {turn_lengths.MOST_SECONDS:g} s"
+    yield f"{usual}, but {ends}. Without a time limit, it takes {turn_lengths.CUT_SECONDS:g} s |"
     yield f"No run except the last one takes more than {share(portfolio.CUT_SHARE)} of R."
 
 
 def of_sparse_components():
-    yield f"{sparse.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
-    entries = f"{power(sparse.MOST_ENTRIES)} entries"
+    yield f"{turn_lengths.SECONDS_AN_ENTRY * 1e9:.1f} ns per entry"
+    entries = f"{power(sparse_turns.MOST_ENTRIES)} entries"
     yield f"| at most {entries}, which take at most R; many fields | `elimination` |"
-    yield f"| they take at most {share(sparse.TABLES_SHARE)} of R |"
-    yield f"as long as the tables would take, and at most {sparse.MOST_SECONDS:g} s;"
-    fields = f"at least {sparse.BRANCHED_DEGREE} with many fields"
-    yield f"{fields}, or at least {sparse.RACED_DEGREE} with few fields."
+    yield f"| they take at most {share(sparse_turns.TABLES_SHARE)} of R |"
+    yield f"as long as the tables would take, and at most {turn_lengths.MOST_SECONDS:g} s;"
+    fields = f"at least {sparse_turns.BRANCHED_DEGREE} with many fields"
+    yield f"{fields}, or at least {sparse_turns.RACED_DEGREE} with few fields."
     yield f"It needs at most {largest('branch_and_bound')} variables:"
-    yield f"| few fields, n at most {sparse.MOST_TURNED} |"
+    yield f"| few fields, n at most {sparse_turns.MOST_TURNED} |"
     yield "`dual_ascent` for about 80 ms,"
     larger = f"more than {entries}, or they take too long |"
-    yield f"| many fields, n at most {sparse.BRANCHED} | {larger}"
+    yield f"| many fields, n at most {sparse_turns.BRANCHED} | {larger}"
     yield f"| any other | {larger} short runs"
     yield "leaves a component of 815 variables,"
     yield "A torus of 40 x 40 spins"
@@ -134,9 +142,9 @@ def of_sparse_components():
 
 def of_large_problems():
     n = f"{largest('semidefinite'):,}"
-    pairs = f"{sparse.MOST_MODELLED:,}"
+    pairs = f"{sparse_turns.MOST_MODELLED:,}"
     part = share(portfolio.CUT_SHARE)
-    yield f"| at most {n} | any number | none | `semidefinite` for {sparse.BOUND_SECONDS:g} s;"
+    yield f"| at most {n} | any number | none | `semidefinite` for {sparse_turns.BOUND_SECONDS:g} s;"
     first = f"`semidefinite` for {part} of R"
     turns = f"{first}; a package for {part} of R"
     yield f"| at most {n} | at most {pairs} | set | {turns}"
@@ -154,10 +162,10 @@ def of_constraints():
 
 def of_several_states():
     yield f"`exhaustive`, with n above {selection.ENUMERABLE} |"
-    yield f"if there are at most {power(sparse.QUICK_ENTRIES)} entries."
-    yield f"`dual_ascent` for about 40 ms ([{power(sparse.MORE_VISITS)} visits]"
+    yield f"if there are at most {power(turn_lengths.QUICK_ENTRIES)} entries."
+    yield f"`dual_ascent` for about 40 ms ([{power(turn_lengths.MORE_VISITS)} visits]"
     yield f"at most {sparse.RANKED_SECONDS:g} seconds each"
-    yield f"If the mean degree is above {sparse.EDGE_DEGREE}"
+    yield f"If the mean degree is above {turn_lengths.EDGE_DEGREE}"
 
 
 RULES = {

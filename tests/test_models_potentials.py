@@ -1,8 +1,8 @@
 import pytest
 import torch
+from jaxtyping import Float
 
 from models import Potentials
-from models.shapes import Binary, Pairwise
 from models.states import all_states, state_index
 
 BATCH = 5
@@ -136,7 +136,7 @@ def test_declared_shapes_hold(shape_checked, n, share):
     assert shape_checked(h.field, z).shape == (BATCH, n)
 
 
-def lying(h: Potentials, z: Binary) -> Pairwise:
+def lying(h: Potentials, z: Float[torch.Tensor, "... n"]) -> Float[torch.Tensor, "... e"]:
     return h.unary[0, 0]
 
 

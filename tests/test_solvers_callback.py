@@ -193,6 +193,8 @@ def test_solvers_that_do_not_search_say_that_they_do_not_call():
     assert (
         solve(problem, constraints=[cardinality(3)], callback=never).stats["callback"] == "unused"
     )
+    single = solve([1.0, 2.0], solver="independent", k_best=2, callback=never)
+    assert single.stats["callback"] == "unused"
     assert "callback" not in solve(problem).stats
 
 

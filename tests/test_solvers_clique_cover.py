@@ -8,6 +8,7 @@ from itertools import combinations, product
 import networkx as nx
 import numpy as np
 import pytest
+from auto_runs import names_of, runs_of
 from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +28,6 @@ from solvers.algorithms.clique_cover.search import CliqueSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve.penalties import excluded_pairs, exclusions
 from solvers.backends import clique_cover
-from solvers.solving.sparse import FEW_NODES, turns
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -236,11 +236,14 @@ def test_a_third_party_begins_where_there_are_few_groups():
     roads = nx.line_graph(nx.gnp_random_graph(60, 0.2, seed=1))
     problem = independent_set(roads, np.arange(1.0, len(roads) + 1))
 
-    def in_turn(seconds):
-        return [turn.solver.name for turn in turns(problem, Deadline.after(seconds))]
-
-    assert in_turn(None) == ["clique_cover", "cp_sat"]
-    assert in_turn(60.0) == ["clique_cover", "cp_sat", "clique_cover", "clique_cover", "cp_sat"]
+    assert names_of(problem, None) == ["clique_cover", "cp_sat"]
+    assert names_of(problem, 60.0) == [
+        "clique_cover",
+        "cp_sat",
+        "clique_cover",
+        "clique_cover",
+        "cp_sat",
+    ]
 
 
 def test_triangle_free_graphs_of_high_degree_are_recognised_too():
@@ -248,7 +251,7 @@ def test_triangle_free_graphs_of_high_degree_are_recognised_too():
     graph.remove_edges_from([(i, 40 + i) for i in range(40)])
     graph.add_edges_from((i, i + 1) for i in range(3))
     problem = independent_set(graph, np.arange(1.0, 81.0))
-    assert next(iter(turns(problem, Deadline.after(None)))).solver.name == "clique_cover"
+    assert next(runs_of(problem, None)).solver.name == "clique_cover"
 
 
 def test_a_limit_on_nodes_ends_the_search():
@@ -425,7 +428,7 @@ def packing_of_fours(sets, items):
 
 def test_a_third_party_does_not_interrupt_cliques_that_are_about_to_end():
     problem = packing_of_fours(200, 50)
-    few_nodes = solve(problem, solver=solver_class("clique_cover")(nodes=FEW_NODES))
+    few_nodes = solve(problem, solver=next(runs_of(problem, None)).solver)
     assert not few_nodes.optimal
     solution = solve(problem, time_limit=60)
     assert solution.optimal

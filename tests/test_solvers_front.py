@@ -1,5 +1,6 @@
 """One front end for bits and labels: what one kind takes, the other takes too."""
 
+import time
 from itertools import product
 
 import numpy as np
@@ -24,7 +25,6 @@ from solvers import (
 from solvers.constraints import at_least, at_most, cardinality, implies, linear, one_of
 from solvers.conversions import from_qubo
 from solvers.labels import LabelProblem, from_factors, prepare
-from solvers.limits import deadline as deadlines
 from solvers.solving.selection import resolve
 from solvers.testing import check_conformance
 
@@ -304,13 +304,13 @@ def test_an_interrupt_gives_the_labels_that_are_known():
 
     def interrupt(progress):
         if not begun:
-            begun.append(deadlines.now())
+            begun.append(time.perf_counter())
             interrupt_solves()
 
     with pytest.raises(SolveInterrupted) as stopped:
         solve(problem, callback=interrupt, time_limit=30.0)
     assert stopped.value.solution.labels.shape == (300,)
-    assert deadlines.now() - begun[0] < 10.0
+    assert time.perf_counter() - begun[0] < 10.0
 
 
 def test_prepared_pairs_of_labels_answer_as_solve_does():

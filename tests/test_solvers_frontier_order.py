@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from auto_runs import names_of, runs_of
 from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,6 @@ from solvers.algorithms.elimination.frontier_order import frontier_order
 from solvers.algorithms.elimination.order import elimination_order, min_fill_order
 from solvers.algorithms.elimination.plan import elimination_plan
 from solvers.compiled.graphs import neighbour_lists
-from solvers.solving.sparse import SECONDS_AN_ENTRY, turns
 
 
 def line_arrangement(lines, random):
@@ -133,16 +133,16 @@ def test_spins_on_crossings_of_lines_are_proved_by_tables():
 def test_couplings_alone_get_tables_where_odd_cycles_had_their_time():
     problem = spins(34, 7)
     entries = solver_class("elimination").entries(problem)
-    first, second = turns(problem, Deadline.after(60.0))
+    first, second = runs_of(problem, 60.0)
     assert (first.solver.name, second.solver.name, second.seconds) == (
         "cycle_cuts",
         "elimination",
         np.inf,
     )
-    assert first.seconds == SECONDS_AN_ENTRY * entries
-    late = turns(problem, Deadline.after(1.9 * SECONDS_AN_ENTRY * entries))
-    assert [turn.solver.name for turn in late] == ["cycle_cuts"]
+    tables = 1.5e-9 * entries  # seconds
+    assert first.seconds == tables
+    assert names_of(problem, 1.9 * tables) == ["cycle_cuts"]
     larger = spins(40, 7)
     fits = not solver_class("elimination")().why_not(larger)  # 16 GiB of tables
     expected = ["cycle_cuts", "elimination", "cycle_cuts"] if fits else ["cycle_cuts"]
-    assert [turn.solver.name for turn in turns(larger, Deadline.after(None))] == expected
+    assert names_of(larger, None) == expected

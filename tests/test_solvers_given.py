@@ -1,6 +1,7 @@
 """What a caller gives beside a problem, and in other words, against enumeration."""
 
 import itertools
+import time
 
 import networkx as nx
 import numpy as np
@@ -14,11 +15,13 @@ from solvers import (
     OptionError,
     Problem,
     ProblemError,
+    SolveFailedError,
     available_solvers,
     instances,
     solve,
     solver_class,
 )
+from solvers.constraints import at_most, cardinality
 from solvers.conversions import from_ising, from_networkx, from_qubo
 from solvers.solution import Maximiser
 from solvers.solver import ArgmaxSolver, Capabilities
@@ -100,10 +103,13 @@ class Zeros(ArgmaxSolver):
     """Zeros, and a bound that proves nothing."""
 
     name = "zeros"
-    capabilities = Capabilities(exact=True)
+    capabilities = Capabilities(exact=True, constraints=1 << 40)
 
     def _argmax(self, problem, deadline):
         return Maximiser(np.zeros((problem.batch, problem.n), np.int8), problem.positive_part)
+
+    def _argmax_within(self, problem, rows, deadline):
+        return self._argmax(problem, deadline)
 
 
 def test_an_answer_is_never_worse_than_the_start():
@@ -116,6 +122,56 @@ def test_an_answer_is_never_worse_than_the_start():
     assert not started.optimal.any()
     assert started.stats["start"] == "unused"
     assert "start" not in solve(one, solver=Zeros()).stats
+
+
+@pytest.mark.parametrize(("start", "expected"), [([1, 0, 0], 3.0), ([1, 1, 0], 0.0)])
+def test_a_start_replaces_an_answer_only_if_it_satisfies_the_constraints(start, expected):
+    problem = Problem.from_arrays([3.0, 2.0, 1.0], [1.0], edges=[[0, 1]])
+    solution = solve(problem, solver=Zeros(), constraints=[at_most(1)], start=start)
+    assert solution.score == expected
+
+
+class FindsNothing(ArgmaxSolver):
+    """Finds no state until its time is up."""
+
+    name = "finds_nothing"
+    capabilities = Capabilities(exact=True, time_limit=True, constraints=1 << 40)
+
+    def _argmax(self, problem, deadline):
+        raise NotImplementedError
+
+    def _argmax_within(self, problem, rows, deadline):
+        while not deadline.passed:
+            time.sleep(1e-3)
+        unknown = np.full((problem.batch, problem.n), -1, np.int8)
+        return Maximiser(unknown, problem.positive_part)
+
+
+@pytest.mark.parametrize("fix", [None, {0: 1}])
+def test_a_search_within_constraints_that_finds_nothing_in_time_returns_the_start(fix):
+    problem = instances.dense(6, 2, np.random.default_rng(5)).problem()
+    options = {"solver": FindsNothing(), "time_limit": 0.01, "fix": fix}
+    start = [[1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0]]
+    solution = solve(problem, constraints=[cardinality(1)], start=start, **options)
+    assert solution.z.tolist() == start
+    np.testing.assert_array_equal(solution.score, problem.score_flat(np.array(start)))
+    assert (solution.bound >= solution.score).all()
+    assert not solution.optimal.any()
+    assert solution.stats["start"] == "unused"
+    start[1] = [1, 1, 0, 0, 0, 0]  # breaks the constraint
+    with pytest.raises(SolveFailedError, match="in its time"):
+        solve(problem, constraints=[cardinality(1)], start=start, **options)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 3), (2, 0)])
+@pytest.mark.parametrize(
+    "options",
+    [{"fix": {7: 1}}, {"start": [1, 1]}, {"k_best": 2, "start": 0}],
+    ids=["fix", "start", "k_best and start"],
+)
+def test_options_of_problems_without_instances_or_variables_are_checked(shape, options):
+    with pytest.raises(OptionError, match=r"fix names|start must be|cannot be combined"):
+        solve(np.zeros(shape), **options)
 
 
 def test_every_backend_takes_a_start_and_says_whether_it_was_of_use():

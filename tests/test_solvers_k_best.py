@@ -163,7 +163,7 @@ def test_sparse_problems_are_searched_once(kind):
 
 def test_what_no_search_ends_is_excluded(monkeypatch):
     """In the turns of `auto` for sparse problems."""
-    monkeypatch.setattr("solvers.solving.sparse.ranking_turns", lambda problem: iter(()))
+    monkeypatch.setattr("solvers.solving.bits.sparse.ranking_turns", lambda problem: iter(()))
     sparse = problem_of(4, 40, 0.4, "normal", batch=1)
     found = solve(sparse, k_best=3)
     assert found.solver == "exclusion"

@@ -8,6 +8,7 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
+from auto_runs import AUTO, names_of, runs_of
 from optional import needs
 
 from solvers import (
@@ -33,11 +34,8 @@ from solvers.constraint_rows import Rows
 from solvers.constraints import at_most, cardinality, implies, linear, one_of
 from solvers.instances import Instances, dense, grid, spin_glass, supermodular, tree
 from solvers.solution import Ranking
-from solvers.solving.portfolio import CUT_SHARE, Turn
-from solvers.solving.portfolio import in_turn as in_turn_of
-from solvers.solving.selection import select_within
-from solvers.solving.sparse import CUT_SECONDS, LEAST_SECONDS, MOST_SECONDS, SparsePortfolio, turns
-from solvers.solving.third_parties import third_party
+from solvers.solving.bits.selection import select_within
+from solvers.solving.portfolio import CUT_SHARE, Turn, in_turn
 from solvers.testing import check_conformance, enumerate_scores
 
 GENERATOR = np.random.default_rng(0)
@@ -152,7 +150,7 @@ def test_auto_takes_what_is_there(alone):
     solution = solve(large, callback=lambda known: known.score > 0)
     assert solution.solver == "semidefinite"
     assert (solution.bound >= solution.score).all()
-    assert third_party(50).name == "dual_ascent"
+    assert names_of(large, None) == ["semidefinite", "dual_ascent"]
 
 
 def test_auto_within_constraints_takes_what_is_there(alone, monkeypatch):
@@ -248,7 +246,7 @@ def test_auto_without_cplex(hide_packages):
     hide_packages("cplex")
     selection = select_solver(CHOICES["very large and dense"][0])
     assert selection.solver.name == "portfolio"
-    assert third_party(601).name == "cp_sat"
+    assert names_of(CHOICES["very large and dense"][0], None) == ["semidefinite", "cp_sat"]
     assert selection.reason.endswith("cplex would need cplex")
 
 
@@ -257,42 +255,35 @@ def test_auto_makes_problems_up_to_a_mean_degree_of_20_smaller_first():
     assert chosen == {20: "portfolio", 21: "branch_and_bound"}
 
 
-def in_turn(problem, seconds=60.0):
-    """The backends that a part is given to, in their order."""
-    return [turn.solver.name for turn in turns(problem, Deadline.after(seconds))]
-
-
 def test_a_part_is_given_to_elimination_where_its_tables_are_small():
-    assert in_turn(regular(60, 3)) == ["elimination"]
+    assert names_of(regular(60, 3)) == ["elimination"]
 
 
 def test_a_wider_part_in_a_field_gets_tables_after_messages_if_there_is_time():
     problem = spin_glass(22, 22, 1, GENERATOR).problem()
-    assert in_turn(problem) == ["dual_ascent", "elimination"]
-    assert in_turn(problem, 1e-3) == ["dual_ascent", "cycle_cuts"]
+    assert names_of(problem) == ["dual_ascent", "elimination"]
+    assert names_of(problem, 1e-3) == ["dual_ascent", "cycle_cuts"]
 
 
 def test_couplings_alone_go_to_odd_cycles_after_few_messages_if_any():
-    assert in_turn(regular(400, 4, 0.0)) == ["cycle_cuts"]
-    assert in_turn(regular(400, 4, 1.0)) == ["dual_ascent", "cycle_cuts"]
+    assert names_of(regular(400, 4, 0.0)) == ["cycle_cuts"]
+    assert names_of(regular(400, 4, 1.0)) == ["dual_ascent", "cycle_cuts"]
     alone, field = regular(100, 5, 0.0), regular(100, 5, 1.0)
-    few, more = (
-        next(turns(problem, Deadline.after(None))).solver.visits for problem in (alone, field)
-    )
+    few, more = (next(runs_of(problem, None)).solver.visits for problem in (alone, field))
     assert few < more
 
 
 def test_odd_cycles_and_convex_bounds_take_turns_and_the_leader_goes_on():
     problem = regular(200, 6, 0.0)
-    assert in_turn(problem) == ["cycle_cuts", *["branch_and_bound"] * 3, "cycle_cuts"]
-    limits = ((None, CUT_SECONDS), (1e-3, LEAST_SECONDS), (2.0, 0.2), (100.0, 10.0))
-    for limit, seconds in (*limits, (1e6, MOST_SECONDS)):
-        given = [turn for turn in turns(problem, Deadline.after(limit)) if not turn.least_gap]
+    assert names_of(problem) == ["cycle_cuts", *["branch_and_bound"] * 3, "cycle_cuts"]
+    limits = ((None, 0.5), (1e-3, 0.1), (2.0, 0.2), (100.0, 10.0))
+    for limit, seconds in (*limits, (1e6, 60.0)):
+        given = [turn for turn in runs_of(problem, limit) if not turn.least_gap]
         assert [turn.seconds for turn in given] == [pytest.approx(seconds, rel=0.01)] * 2 + [
             np.inf
         ] * 2
         assert [turn.leading for turn in given] == [False, False, True, False]
-    assert in_turn(regular(601, 6, 0.0)) == in_turn(regular(200, 4, 0.0)) == ["cycle_cuts"]
+    assert names_of(regular(601, 6, 0.0)) == names_of(regular(200, 4, 0.0)) == ["cycle_cuts"]
 
 
 @pytest.mark.parametrize("leader", ["cycle_cuts", "branch_and_bound"])
@@ -307,7 +298,7 @@ def test_a_turn_of_the_leader_is_for_the_least_bound_alone(monkeypatch, leader):
 
     monkeypatch.setattr(ArgmaxSolver, "solve_until", solve_until)
     deadline = Deadline.after(60.0)
-    in_turn_of(problem, turns(problem, deadline), deadline)
+    in_turn(problem, AUTO.turns(problem, deadline), deadline)
     more = ["branch_and_bound"] if leader == "branch_and_bound" else []
     assert called == ["cycle_cuts", "branch_and_bound", *more, "cycle_cuts"]
 
@@ -323,17 +314,17 @@ def test_convex_bounds_get_all_of_the_time_where_odd_cycles_leave_a_wide_gap(mon
 
     monkeypatch.setattr(ArgmaxSolver, "solve_until", solve_until)
     deadline = Deadline.after(60.0)
-    in_turn_of(problem, turns(problem, deadline), deadline)
+    in_turn(problem, AUTO.turns(problem, deadline), deadline)
     assert called[:2] == [("cycle_cuts", False), ("branch_and_bound", True)]
 
 
 def test_small_parts_without_a_field_get_more_messages_and_then_convex_bounds():
     raced = ["cycle_cuts", *["branch_and_bound"] * 3, "cycle_cuts"]
     problem = regular(100, 6, 0.0)
-    assert in_turn(problem) == ["dual_ascent", "dual_ascent", "branch_and_bound", *raced]
-    few, more, *_ = turns(problem, Deadline.after(None))
+    assert names_of(problem) == ["dual_ascent", "dual_ascent", "branch_and_bound", *raced]
+    few, more, *_ = runs_of(problem, None)
     assert few.solver.visits < more.solver.visits
-    assert in_turn(regular(102, 6, 0.0)) == raced
+    assert names_of(regular(102, 6, 0.0)) == raced
 
 
 class Zeros(ArgmaxSolver):
@@ -351,7 +342,7 @@ def test_the_next_backend_gets_the_instances_that_are_not_proved():
     unary = [[-1.0, -2.0], [3.0, -1.0], [-1.0, -1.0], [2.0, 1.0]]
     problem = Problem.from_arrays(unary, [[0.0], [-5.0], [0.0], [-9.0]], edges=[[0, 1]])
     turns = [Turn(Zeros()), Turn(solver_class("exhaustive")())]
-    outcome = in_turn_of(problem, turns, Deadline.after(None))
+    outcome = in_turn(problem, turns, Deadline.after(None))
     assert outcome.z.tolist() == [[0, 0], [1, 0], [0, 0], [1, 0]]
     assert outcome.bound.tolist() == [0.0, 3.0, 0.0, 2.0]
     assert outcome.ledger.turns == {"zeros": 4, "exhaustive": 2}
@@ -367,11 +358,11 @@ def test_a_backend_that_may_fail_leaves_all_to_the_next():
 
     problem = Problem.from_arrays([[1.0, -1.0]])
     turns = [Turn(Failing(), may_fail=True), Turn(solver_class("exhaustive")())]
-    outcome = in_turn_of(problem, turns, Deadline.after(None))
+    outcome = in_turn(problem, turns, Deadline.after(None))
     assert outcome.z.tolist() == [[1, 0]]
     assert outcome.ledger.solver == "exhaustive"
     with pytest.raises(SolveFailedError, match="no state in time"):
-        in_turn_of(problem, turns[:1], Deadline.after(None))
+        in_turn(problem, turns[:1], Deadline.after(None))
 
 
 def test_a_turn_that_is_not_the_last_takes_three_tenths_of_the_time_left(monkeypatch):
@@ -385,7 +376,7 @@ def test_a_turn_that_is_not_the_last_takes_three_tenths_of_the_time_left(monkeyp
     monkeypatch.setattr(ArgmaxSolver, "solve_until", solve_until)
     problem = regular(200, 6, 0.0)
     solver = solver_class("branch_and_bound")()
-    in_turn_of(problem, [Turn(solver, 5.0), Turn(solver, 5.0), Turn(solver)], Deadline.after(1.0))
+    in_turn(problem, [Turn(solver, 5.0), Turn(solver, 5.0), Turn(solver)], Deadline.after(1.0))
     assert left[:2] == [pytest.approx(CUT_SHARE, abs=0.1)] * 2
     assert left[-1] == pytest.approx(1.0, abs=0.2)
 
@@ -393,23 +384,23 @@ def test_a_turn_that_is_not_the_last_takes_three_tenths_of_the_time_left(monkeyp
 def test_a_small_part_that_odd_cycles_leave_open_is_given_to_convex_bounds():
     raced = ["dual_ascent", "cycle_cuts", "branch_and_bound", "branch_and_bound", "cycle_cuts"]
     problem = regular(140, 8)
-    assert in_turn(problem) == raced
-    seconds = [turn.seconds for turn in turns(problem, Deadline.after(None))]
-    assert seconds == [np.inf, CUT_SECONDS, CUT_SECONDS, np.inf, np.inf]
-    assert in_turn(regular(100, 8)) == ["dual_ascent", "branch_and_bound", "cycle_cuts"]
-    assert in_turn(regular(100, 12)) == ["branch_and_bound"]
+    assert names_of(problem) == raced
+    seconds = [turn.seconds for turn in runs_of(problem, None)]
+    assert seconds == [np.inf, 0.5, 0.5, np.inf, np.inf]
+    assert names_of(regular(100, 8)) == ["dual_ascent", "branch_and_bound", "cycle_cuts"]
+    assert names_of(regular(100, 12)) == ["branch_and_bound"]
 
 
 def test_tables_that_no_memory_holds_are_never_begun():
     needs("cplex", "cp_sat")
-    assert in_turn(regular(700, 16), None) == ["dual_ascent", "semidefinite", "cplex"]
+    assert names_of(regular(700, 16), None) == ["dual_ascent", "semidefinite", "cplex"]
 
 
 @pytest.mark.slow
 def test_no_linear_programs_of_ten_thousand_variables():
     needs("cplex", "cp_sat")
-    assert in_turn(regular(10_001, 4)) == ["dual_ascent", "cp_sat"]
-    assert in_turn(regular(601, 12)) == ["dual_ascent", "cplex"]
+    assert names_of(regular(10_001, 4)) == ["dual_ascent", "cp_sat"]
+    assert names_of(regular(601, 12)) == ["dual_ascent", "cplex"]
 
 
 def independent_set(n, degree):
@@ -423,23 +414,23 @@ def independent_set(n, degree):
 def test_pairs_that_exclude_each_other_are_given_to_cliques_and_a_third_party():
     needs("cplex", "cp_sat")
     cliques = ["clique_cover", "clique_cover"]
-    assert in_turn(independent_set(300, 6)) == [*cliques, "cplex"]
-    assert in_turn(independent_set(1001, 6)) == [*cliques, "cp_sat"]
-    assert in_turn(independent_set(4002, 3)) == ["dual_ascent", "cp_sat"]
+    assert names_of(independent_set(300, 6)) == [*cliques, "cplex"]
+    assert names_of(independent_set(1001, 6)) == [*cliques, "cp_sat"]
+    assert names_of(independent_set(4002, 3)) == ["dual_ascent", "cp_sat"]
 
 
 def test_cliques_get_most_of_the_time_where_pairs_are_many():
     needs("cplex", "cp_sat", "highs")
     many = independent_set(300, 10)
     cliques = ["clique_cover", "clique_cover"]
-    assert in_turn(many) == [*cliques, "cp_sat", *cliques]
-    assert in_turn(many, None) == ["clique_cover", "clique_cover"]
+    assert names_of(many) == [*cliques, "cp_sat", *cliques]
+    assert names_of(many, None) == ["clique_cover", "clique_cover"]
 
 
 def test_pairs_that_only_cost_something_are_not():
     dear = independent_set(300, 6)
     cheap = Problem.from_arrays(dear.unary, dear.pairwise / 40, edges=dear.edges)
-    assert in_turn(cheap) == [
+    assert names_of(cheap) == [
         "dual_ascent",
         "cycle_cuts",
         "branch_and_bound",
@@ -500,7 +491,7 @@ def test_auto_names_presolve_where_it_leaves_nothing():
     square = nx.convert_node_labels_to_integers(nx.grid_2d_graph(16, 16))
     edges = np.sort(np.array(square.edges), axis=1)
     problem = without_field(Instances(np.zeros((1, 256)), signs, edges)).problem()
-    solution = SparsePortfolio().solve(problem)
+    solution = AUTO.solve(problem)
     assert solution.solver == "presolve"
     assert solution.optimal.all()
     np.testing.assert_allclose(solution.score, solver_class("cycle_cuts")().solve(problem).score)
@@ -510,7 +501,7 @@ def test_auto_names_presolve_where_it_leaves_nothing():
 def test_a_portfolio_proves_what_enumeration_confirms(limit):
     for seed in range(5):
         instances = spin_glass(4, 4, 3, np.random.default_rng(seed))
-        solution = SparsePortfolio().solve(instances.problem(), limit)
+        solution = AUTO.solve(instances.problem(), limit)
         best = enumerate_scores(instances).max(axis=1)
         assert (solution.bound >= best - instances.problem().rounding).all()
         proved = solution.optimal

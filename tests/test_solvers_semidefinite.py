@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from auto_runs import names_of
 from drawn_examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,6 @@ from solvers.algorithms.local_search.tabu import TabuSearch
 from solvers.algorithms.semidefinite import certificate
 from solvers.algorithms.semidefinite.chords import chords
 from solvers.algorithms.semidefinite.relaxation import Relaxation
-from solvers.solving.sparse import turns
 from solvers.testing import enumerate_scores
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -154,16 +154,13 @@ def test_the_solver_proves_what_the_bound_leaves_open():
 
 
 def test_large_problems_get_a_bound_beside_a_local_search_before_a_third_party():
-    def names(problem, seconds):
-        return [turn.solver.name for turn in turns(problem, Deadline.after(seconds))]
-
     problem = couplings(610, 22)
-    limited = names(problem, 60.0)
+    limited = names_of(problem, 60.0)
     assert limited[0] == limited[2] == "semidefinite"
     assert len(limited) == 3
-    assert names(problem, None) == limited[:2]
+    assert names_of(problem, None) == limited[:2]
     # Two runs would take the first steps twice.
-    assert names(couplings(610, 400), 60.0) == ["semidefinite"]
+    assert names_of(couplings(610, 400), 60.0) == ["semidefinite"]
 
 
 def test_a_stop_by_callback_is_never_worse_than_as_many_runs_of_local_search():

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Scores, States, beside, home_of, namespace_of
-from ..limits.progress import Known
+from ..arrays import beside, home_of, namespace_of
 from ..problems.fixed_values import FREE, values_of
-from ..solution import Solution
+from ..solving.fixed import Fixed
 from .problem import LabelProblem
 
 
@@ -30,14 +29,11 @@ def with_values(problem: LabelProblem, values: np.ndarray) -> LabelProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelFixing:
-    """Problem in which some variables have fixed values; their other values are forbidden.
+class LabelFixing(Fixed[LabelProblem]):
+    """Label problem in which some variables have fixed values; their other values are forbidden.
 
-    Attributes:
-        problem: the problem with forbidden values and all variables of the whole problem.
+    No variable is removed, so `rest` is `problem`.
     """
-
-    problem: LabelProblem
 
     @classmethod
     def of(cls, problem: LabelProblem, fix: Any) -> LabelFixing:
@@ -46,42 +42,13 @@ class LabelFixing:
         Raises:
             OptionError: `fix` names no variable of the problem, or a value that it does not have.
         """
-        if fix is None:
-            return cls(problem)
-        return cls(with_values(problem, values_of(problem, fix)))
-
-    @property
-    def rest(self) -> LabelProblem:
-        """The problem itself, since no variable is removed."""
-        return self.problem
+        if fix is not None:
+            problem = with_values(problem, values_of(problem, fix))
+        return cls(problem, problem)
 
     def instance(self, number: int) -> LabelFixing:
         """Return one instance of the batch, whose answers stay on the host."""
         host = self.problem.to_host()
         host = replace(host, home=home_of(host.unary))
-        return LabelFixing(host.instances(slice(number, number + 1)))
-
-    def free(self, z: States) -> States:
-        """Return all labels."""
-        return z
-
-    def whole(self, z: States) -> States:
-        """Return the labels unchanged."""
-        return z
-
-    def raised(self, bound: Scores) -> Scores:
-        """Return the bound unchanged."""
-        return bound
-
-    def states(self, most: int) -> int:
-        """Return `most`, since the number of forbidden assignments is unknown."""
-        return most
-
-    def known(self, incumbent: Known) -> Known:
-        """Return the incumbent and bound unchanged."""
-        return incumbent
-
-    def lifted(self, solution: Any) -> Solution:
-        """Return the solution unchanged; it exists, since there is always a rest."""
-        whole: Solution = solution
-        return whole
+        single = host.instances(slice(number, number + 1))
+        return LabelFixing(single, single)

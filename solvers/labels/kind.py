@@ -10,7 +10,8 @@ from ..arrays import Scores, States
 from ..constraint_rows import Rows
 from ..limits.deadline import Deadline
 from ..ranking import Ranked, ranked_labels
-from ..solving.kinds import Choose, Kind, Selection
+from ..solving.exclusion import Choose
+from ..solving.kinds import Kind, Selection
 from .fixing import LabelFixing
 from .indicators import rows_of
 from .problem import LabelProblem

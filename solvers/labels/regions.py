@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..arrays import Scores, States
 from ..errors import InfeasibleError, SolveFailedError
-from ..limits.deadline import Deadline
 from ..limits.progress import Known
-from ..solving.exclusion import Searches
-from ..solving.kinds import Choose
-from ..solving.lawler import lawler
-from ..solving.listening import heard_of
+from ..solving.exclusion import Exclusion
+from ..solving.k_best.lawler import Region, lawler
+from ..solving.listening import report_for_whole
 from .fixing import LabelFixing
 from .problem import LabelProblem
 
@@ -52,34 +50,12 @@ class _Part(NamedTuple):
         return allowed
 
 
-@dataclass(frozen=True, eq=False)
-class _Region:
-    """Set of allowed assignments, with the best known one.
-
-    Attributes:
-        z: `[n]`, an assignment of the region; meaningless if none is known.
-        score: its score; minus infinity if no allowed assignment is known.
-        bound: an upper bound on the scores of the region.
-        values: the values that the region allows.
-    """
-
-    z: np.ndarray
-    score: float
-    bound: float
-    values: _Part
+_LabelRegion: TypeAlias = Region[_Part]
+"""A region by the part of a larger region that it is."""
 
 
-class LabelRegions:
+class LabelRegions(Exclusion):
     """Split the region of an assignment by the first variable in which others differ from it."""
-
-    def __init__(self, choose: Choose, deadline: Deadline) -> None:
-        """Keep the solver and the deadline.
-
-        Args:
-            choose: returns the solver of a problem.
-            deadline: no region is searched after it.
-        """
-        self._searches = Searches(choose, deadline)
 
     def ranked(self, fixed: LabelFixing, count: int, number: int) -> tuple[States, np.ndarray]:
         """Return the best assignments `[count, n]` of an instance, and bounds `[count]`.
@@ -89,8 +65,8 @@ class LabelRegions:
         problem = fixed.problem
         nothing = np.zeros(problem.n, np.int64)
         piece = _Part(problem.unary[0] > -math.inf, nothing, -1)
-        whole = _Region(nothing, -math.inf, math.inf, piece)
-        with heard_of(problem, partial(Known._replace, rows=slice(number, number + 1))):
+        whole = Region(nothing, -math.inf, math.inf, piece)
+        with report_for_whole(problem, partial(Known._replace, rows=slice(number, number + 1))):
             first = self._searched(problem, whole, [piece])
         if not first:
             raise InfeasibleError()
@@ -119,32 +95,32 @@ class LabelRegions:
             states[place], bounds[place] = self.ranked(fixed.instance(b), count, b)
         return states, bounds
 
-    def _others(self, problem: LabelProblem, taken: _Region) -> Iterator[_Region]:
+    def _others(self, problem: LabelProblem, taken: _LabelRegion) -> Iterator[_LabelRegion]:
         """Yield parts by the first variable in which they differ from the region's assignment."""
         parts = list(_parts(taken))
         together = max(1, SEARCHED_TOGETHER // (problem.n * problem.k))
         for first in range(0, len(parts), together):
             some = parts[first : first + together]
-            if self._searches.over:
+            if self._is_over:
                 yield from _unsearched(problem, taken, parts[first:])
                 return
             yield from self._searched(problem, taken, some)
 
     def _searched(
-        self, problem: LabelProblem, around: _Region, parts: list[_Part]
-    ) -> list[_Region]:
+        self, problem: LabelProblem, around: _LabelRegion, parts: list[_Part]
+    ) -> list[_LabelRegion]:
         """Return parts of a region with their best assignments, without empty parts."""
         batch = problem.instances(np.zeros(len(parts), np.int64))
         allowed = np.stack([piece.allowed for piece in parts])
         batch = replace(batch, unary=np.where(allowed, batch.unary, -np.inf))
         try:
-            best = self._searches.best(batch)
+            best = self._best(batch)
         except InfeasibleError:
             if len(parts) > 1:
                 return self._one_by_one(problem, around, parts)
             return []
         except SolveFailedError:
-            if not self._searches.excuses(batch):
+            if not self._may_have_missed(batch):
                 raise
             if len(parts) > 1:
                 return self._one_by_one(problem, around, parts)
@@ -153,29 +129,31 @@ class LabelRegions:
         # up.
         bounds = np.minimum(np.where(best.optimal, best.score, best.bound), around.bound)
         fields = zip(best.z, best.score.tolist(), bounds.tolist(), parts, strict=True)
-        return [_Region(*region) for region in fields]
+        return [Region(*region) for region in fields]
 
     def _one_by_one(
-        self, problem: LabelProblem, around: _Region, parts: list[_Part]
-    ) -> list[_Region]:
+        self, problem: LabelProblem, around: _LabelRegion, parts: list[_Part]
+    ) -> list[_LabelRegion]:
         """Search each part separately, since at least one has no allowed assignment."""
-        regions: list[_Region] = []
+        regions: list[_LabelRegion] = []
         for piece in parts:
-            if self._searches.over:
+            if self._is_over:
                 regions += _unsearched(problem, around, [piece])
             else:
                 regions += self._searched(problem, around, [piece])
         return regions
 
 
-def _parts(taken: _Region) -> Iterator[_Part]:
+def _parts(taken: _LabelRegion) -> Iterator[_Part]:
     """Return the parts that contain all assignments of a region except its best one."""
     allowed = taken.values.allowed
     for i in np.flatnonzero(allowed.sum(axis=1) > 1).tolist():
         yield _Part(allowed, taken.z, i)
 
 
-def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> list[_Region]:
+def _unsearched(
+    problem: LabelProblem, around: _LabelRegion, parts: list[_Part]
+) -> list[_LabelRegion]:
     """Return regions for parts of a region, without searching them.
 
     Each gets the bound of the whole region, and the assignment that is nearest to that of the
@@ -200,7 +178,7 @@ def _unsearched(problem: LabelProblem, around: _Region, parts: list[_Part]) -> l
             z = around.z.copy()
             z[i] = values.argmax()
             score = float(values[z[i]])
-        regions.append(_Region(z, score, bound, piece))
+        regions.append(Region(z, score, bound, piece))
     return regions
 
 

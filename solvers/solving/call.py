@@ -10,30 +10,24 @@ from typing import Any, TypedDict, overload
 import numpy as np
 from typing_extensions import Unpack
 
-from ..arrays import ArrayLike, ArrayOf, ArrayT, States, to_numpy
-from ..constraint_rows import Rows
+from ..arrays import ArrayLike, ArrayOf, ArrayT, States
 from ..constraints import Constraint, listed
 from ..conversions import Answer, AnyConversion
 from ..conversions.answer import Answers
-from ..errors import OptionError, ProblemError, SolveFailedError, UnsupportedProblemError
+from ..errors import ProblemError, UnsupportedProblemError
 from ..graph_breaks import between_graphs
-from ..limits.deadline import Deadline, preparing
-from ..limits.interrupts import kernels_hear_keyboard
+from ..limits.deadline import Deadline
 from ..problems.any_problem import AnyProblem
 from ..problems.problem import Problem
 from ..ranking import each_found
-from ..solution import Solution, SolveInterrupted
-from ..solver import CertifiedSolver, deadline_of
-from .at_once import solved_at_once
-from .empty import nothing_to_decide
-from .in_groups import answered_in_groups
-from .k_best import check_count
-from .k_best import k_best as best_of_many
-from .k_best_within import k_best_within
+from ..solution import Solution
+from ..solver import CertifiedSolver
+from ..time_limits import deadline_of
+from .bits.at_once import solved_at_once
 from .kinds import kind_of
-from .listening import Callback, heard_by, heard_of, in_words, with_word
+from .listening import Callback, in_original_terms, report_to
+from .one_request.dispatch import solve_request
 from .request import Request
-from .selection import naming_alternatives, with_alternatives
 
 Solver = str | CertifiedSolver[Any]
 """A name, "auto" or a solver object."""
@@ -152,12 +146,12 @@ def solve(
         >>> solution.z.tolist(), solution.score, solution.optimal, solution.solver
         ([1, 1, 0], 2.0, True, 'exhaustive')
     """
-    begin = perf_counter()
-    is_plain = fix is None and start is None and k_best is None
-    is_plain = is_plain and time_limit is None and callback is None
-    is_free = isinstance(constraints, tuple) and not constraints
+    started = perf_counter()
+    has_start = fix is not None or start is not None
+    has_limit = time_limit is not None or callback is not None
+    is_unconstrained = isinstance(constraints, tuple) and not constraints
     # The checks below take longer than solving a few variables, so small plain calls go first.
-    if is_plain and is_free:
+    if not (has_start or has_limit or k_best is not None) and is_unconstrained:
         at_once = solved_at_once(solver, unary, pairwise, edges)
         if at_once is not None:
             return at_once
@@ -167,14 +161,14 @@ def solve(
     problem = _problem_of(unary, pairwise, edges)
     deadline = deadline_of(time_limit)
     rows = None
-    if not is_free:
+    if not is_unconstrained:
         rows = kind_of(problem).rows(constraints, problem)
     request = Request(problem, solver, deadline, fix, start, k_best, rows)
     if callback is None:
-        solution = answered(request)
+        solution = solve_request(request)
     else:
-        solution = _heard(request, callback)
-    return solution.after(perf_counter() - begin)
+        solution = _solve_with_callback(request, callback)
+    return solution.after(perf_counter() - started)
 
 
 def _problem_of(unary: Any, pairwise: Any, edges: Any) -> AnyProblem[Any]:
@@ -214,20 +208,20 @@ def _answer(
         start=conversion.start(start),
         k_best=k_best,
         constraints=tuple(conversion.with_constraints(listed(constraints))),
-        callback=in_words(conversion, callback),
+        callback=in_original_terms(conversion, callback),
     )
     if k_best is None:
         return conversion.answer(solution)
     return Answers(conversion.answer(one) for one in each_found(solution))
 
 
-def _heard(request: Request, callback: Callback) -> Solution:
+def _solve_with_callback(request: Request, callback: Callback) -> Solution:
     """Return the solution, and report the progress of the search to a callback."""
-    with heard_by(callback, request.problem, _first(request)):
-        return answered(replace(request, deadline=Deadline.of(request.deadline)))
+    with report_to(callback, request.problem, _initial_states(request)):
+        return solve_request(replace(request, deadline=Deadline.of(request.deadline)))
 
 
-def _first(request: Request) -> States | None:
+def _initial_states(request: Request) -> States | None:
     """Return the states `[batch, n]` that a callback receives before the search.
 
     None if there are no such states.
@@ -235,219 +229,7 @@ def _first(request: Request) -> States | None:
     problem = request.problem
     kind = request.kind
     rows = request.rows
-    first = kind.first(problem, request.fix, kind.states(request.start, problem))
-    if first is None or rows is None or rows.satisfied(problem.columns(first)).all():
-        return first
+    states = kind.first(problem, request.fix, kind.states(request.start, problem))
+    if states is None or rows is None or rows.satisfied(problem.columns(states)).all():
+        return states
     return None
-
-
-def answered(request: Request) -> Solution:
-    """Return the best state, or as many states as the request asks for."""
-    if request.problem.is_empty:
-        return nothing_to_decide(request)
-    has_rows = request.rows is not None and len(request.rows) > 0
-    if request.fix is not None and (has_rows or request.k is not None):
-        groups = request.kind.groups(request.problem, request.fix, has_rows)
-        if len(groups) > 1:
-            return answered_in_groups(request, groups, answered)
-    # Constraints take precedence, since `_within` handles fixed variables and several states too.
-    if request.rows is not None and has_rows:
-        return _within(request, request.rows)
-    if request.k is not None:
-        return _many(request)
-    if request.fix is not None:
-        return _with_fixed(request)
-    return _solved(request)
-
-
-def _solved(request: Request) -> Solution:
-    """Return the solution of a problem without fixed variables or constraints."""
-    kind = request.kind
-    problem = request.problem
-    chosen = _chosen(request)
-    states = None
-    takes_start = False
-    if request.start is not None:
-        states = kind.states(request.start, problem)
-        takes_start = "start" in chosen.options()
-        if takes_start:
-            chosen = chosen.with_options(start=request.start)
-    try:
-        solution = chosen.solve(problem, request.deadline)
-    except UnsupportedProblemError as error:
-        raise with_alternatives(error, kind.registry.able(problem)) from error.__cause__
-    except SolveInterrupted as stopped:
-        raise SolveInterrupted(_at_least(problem, stopped.solution, states, takes_start)) from None
-    except SolveFailedError:
-        # A failure before the deadline is a fault; after it, the user's state is still an answer.
-        if states is None or not request.deadline.passed:
-            raise
-        of_start = _of_start(problem, states, chosen)
-        if of_start is None:
-            raise
-        solution = of_start
-    if states is not None:
-        solution = _at_least(problem, solution, states, takes_start)
-    return with_word(solution, chosen)
-
-
-def _chosen(request: Request) -> CertifiedSolver[Any]:
-    """Return the solver for a request, chosen within a share of its time limit."""
-    kind = request.kind
-    problem = request.problem
-    solver = request.solver
-    if not request.deadline.limited and kind.is_chosen_at_once(problem):  # most calls
-        return kind.named(solver) or kind.select(problem).solver
-    with preparing(request.deadline), kernels_hear_keyboard():
-        return kind.named(solver) or kind.select(problem).solver
-
-
-def _within(request: Request, rows: Rows) -> Solution:
-    """Return the solution among the states that satisfy the constraints.
-
-    Fixed variables count as constraints.
-    """
-    if request.k is not None:
-        _refuse_start(request)
-    kind = request.kind
-    whole = request.problem
-    problem, rows = kind.within(whole, rows, request.fix)
-    states = kind.states(request.start, problem)
-    with preparing(request.deadline), kernels_hear_keyboard():
-        named = kind.named(request.solver)
-        chosen = named or kind.select_within(problem, rows, request.k or 1).solver
-    if request.k is not None:
-        with heard_of(problem, lambda incumbent: incumbent):
-            return k_best_within(replace(request, problem=problem), rows, chosen)
-    takes_start = states is not None and "start" in chosen.options()
-    if takes_start:
-        chosen = chosen.with_options(start=request.start)
-    # A user's state that violates the constraints is not an answer.
-    allowed = None
-    if states is not None:
-        allowed = rows.satisfied(problem.columns(states))
-    try:
-        with heard_of(problem, lambda incumbent: incumbent), naming_alternatives(problem, rows):
-            solution = chosen.solve_within(problem, rows, request.deadline)
-    except SolveInterrupted as stopped:
-        stop = _at_least(problem, stopped.solution, states, takes_start, allowed)
-        raise SolveInterrupted(stop) from None
-    solution = _at_least(problem, solution, states, takes_start, allowed)
-    return with_word(solution, chosen)
-
-
-def _refuse_start(request: Request) -> None:
-    if request.start is not None:
-        raise OptionError("k_best and start cannot be combined; leave out one of them")
-
-
-def _many(request: Request) -> Solution:
-    """Return the states of highest score."""
-    _refuse_start(request)
-    kind = request.kind
-    problem = request.problem
-    check_count(request.k, problem)
-
-    def choose(batch: Any) -> CertifiedSolver[Any]:
-        with preparing(request.deadline), kernels_hear_keyboard():
-            return named or kind.select(batch).solver
-
-    def choose_ranking(batch: Any) -> CertifiedSolver[Any]:
-        with preparing(request.deadline), kernels_hear_keyboard():
-            return named or kind.select_ranking(batch).solver
-
-    with naming_alternatives(problem):
-        named = kind.named(request.solver)
-        return best_of_many(request, choose, choose_ranking)
-
-
-def _with_fixed(request: Request) -> Solution:
-    """Return the solution of a problem in which some variables keep their values."""
-    kind = request.kind
-    fixed = kind.fixed(request.problem, request.fix)
-    states = kind.states(request.start, fixed.problem)
-    if fixed.rest is None:
-        # An unknown solver name raises an error even if every variable is fixed.
-        kind.named(request.solver)
-        return fixed.lifted(None)
-    start = None
-    if states is not None:
-        free = fixed.free(states)
-        start = free.reshape(*fixed.problem.leading, free.shape[1])
-    rest = replace(request, problem=fixed.rest, fix=None, start=start)
-    try:
-        with heard_of(fixed.rest, fixed.known):
-            return fixed.lifted(_solved(rest))
-    except SolveInterrupted as stopped:
-        if not stopped.found:
-            raise
-        raise SolveInterrupted(fixed.lifted(stopped.solution)) from None
-
-
-def _of_start(problem: Any, states: States, solver: CertifiedSolver[Any]) -> Solution | None:
-    """Return the states to start from as the solution, for a search that ended without one.
-
-    None if one of them is forbidden.
-    """
-    host = problem.to_host()
-    score = to_numpy(kind_of(problem).score(host, states))
-    if (score == -np.inf).any():
-        return None
-    return Solution(
-        z=host.restore(states),
-        score=host.restore(score),
-        optimal=host.restore(np.zeros(len(score), bool)),
-        # A score may exceed the bound by rounding, and a
-        # bound below a score would be a contradiction.
-        bound=host.restore(np.maximum(score, to_numpy(host.trivial_bound))),
-        solver=solver.name,
-        stats={},
-    )
-
-
-def _at_least(
-    problem: Any,
-    solution: Solution,
-    states: States | None,
-    takes_start: bool,
-    allowed: np.ndarray | None = None,
-) -> Solution:
-    """Return a solution at least as good as the states to start from.
-
-    Its `stats` say whether these states were used.
-
-    Args:
-        problem: the solved problem.
-        solution: the solution of the search.
-        states: `[batch, n]`, the states to start from; None for none.
-        takes_start: whether the solver used them.
-        allowed: `[batch]`, which of these states satisfy the constraints; None for all.
-    """
-    if states is None:
-        return solution
-    word = "unused"
-    if takes_start:
-        word = solution.stats.get("start", "used")
-    solution = replace(solution, stats={**solution.stats, "start": word})
-    optimal = to_numpy(solution.optimal).reshape(-1)
-    if optimal.all():
-        return solution
-    host = problem.to_host()
-    z = to_numpy(solution.z).reshape(problem.batch, problem.n)
-    score = to_numpy(solution.score).reshape(-1)
-    start_score = to_numpy(kind_of(problem).score(host, states))
-    # A proved state stays, even if rounding makes the user's state look better.
-    better = (start_score > score) & ~optimal
-    if allowed is not None:
-        better &= allowed
-    if not better.any():
-        return solution
-    score = np.where(better, start_score, score)
-    # A bound below the new score would contradict it.
-    bound = np.maximum(score, to_numpy(solution.bound).reshape(-1))
-    return replace(
-        solution,
-        z=host.restore(np.where(better[:, None], states, z)),
-        score=host.restore(score),
-        bound=host.restore(bound),
-    )

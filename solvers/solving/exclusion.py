@@ -2,37 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from ..arrays import States
 from ..limits.deadline import Deadline
 from ..solution import Solution, SolveInterrupted
-from .kinds import Choose
+from ..solver import CertifiedSolver
+
+Choose: TypeAlias = Callable[[Any], CertifiedSolver[Any]]
+"""Returns the solver for a problem, in which some variables may be fixed."""
 
 
-class Searches:
-    """Searches of regions until a deadline passes, or Ctrl-C ends one of them.
-
-    Attributes:
-        interrupted: whether Ctrl-C ended a search.
-    """
+class Exclusion(ABC):
+    """Search that excludes each state it has found, until a deadline passes or Ctrl-C ends it."""
 
     def __init__(self, choose: Choose, deadline: Deadline) -> None:
         """Keep the solver and the deadline.
 
         Args:
             choose: returns the solver of a problem.
-            deadline: no region is searched after it.
+            deadline: no set of states is searched after it.
         """
         self._choose = choose
         self._deadline = deadline
-        self.interrupted = False
+        self._interrupted = False
+
+    @abstractmethod
+    def ranked(self, fixed: Any, count: int, number: int) -> tuple[States, np.ndarray]:
+        """Return the best states `[count, n]` of one instance of a batch, with bounds `[count]`.
+
+        Each bound holds for all states except the ones before it.
+
+        Args:
+            fixed: the instance, of which some variables may have fixed values.
+            count: number of states.
+            number: the place of the instance in the batch.
+        """
+
+    @abstractmethod
+    def unsearched(self, fixed: Any, rows: np.ndarray, count: int) -> tuple[States, np.ndarray]:
+        """Return states `[rows, count, n]` for which there was no time, with bounds.
+
+        The bounds are `[rows, count]`, on all states.
+
+        Args:
+            fixed: the whole batch, of which some variables may have fixed values.
+            rows: the places of the instances in the batch.
+            count: number of states of each instance.
+        """
 
     @property
-    def over(self) -> bool:
-        """Whether no further region is searched."""
-        return self.interrupted or self._deadline.passed
+    def _is_over(self) -> bool:
+        """Whether no further set of states is searched."""
+        return self._interrupted or self._deadline.passed
 
-    def best(self, problem: Any) -> Solution:
+    def _best(self, problem: Any) -> Solution:
         """Return the best state of each instance, or the incumbent at an interrupt.
 
         Raises:
@@ -44,15 +72,17 @@ class Searches:
             limit = self._deadline
         try:
             return solver.solve(problem, limit)
-        except SolveInterrupted as stopped:
-            if not stopped.found:
+        except SolveInterrupted as interrupt:
+            if not interrupt.found:
                 raise
-            self.interrupted = True
-            return stopped.solution
+            self._interrupted = True
+            return interrupt.solution
 
-    def excuses(self, problem: Any) -> bool:
-        """Return whether a solver may have missed a state.
+    def _may_have_missed(self, problem: Any) -> bool:
+        """Return whether the solver may have missed a state of a problem.
 
         It may if the time was short, or if the solver is not exact.
         """
-        return self._deadline.limited or self.over or not self._choose(problem).capabilities.exact
+        if self._deadline.limited or self._is_over:
+            return True
+        return not self._choose(problem).capabilities.exact

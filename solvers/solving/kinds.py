@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -18,23 +17,20 @@ from ..arrays import Scores, States
 from ..constraint_rows import Rows
 from ..kept import kept
 from ..limits.deadline import Deadline
-from ..limits.progress import Known
 from ..problems.any_problem import AnyProblem, check_kind
 from ..problems.problem import Problem
 from ..problems.starts import given_states
 from ..ranking import Ranked
 from ..registry import Registry, registry_of
-from ..solution import Solution
 from ..solver import CertifiedSolver
+from .exclusion import Choose, Exclusion
+from .fixed import Fixed
 
-KINDS = {"bits": "solvers.solving.bits:BITS", "labels": "solvers.labels.kind:LABELLED"}
+KINDS = {"bits": "solvers.solving.bits.kind:BITS", "labels": "solvers.labels.kind:LABELLED"}
 """The module of each kind, imported when a problem of that kind is solved."""
 
 SolverT = TypeVar("SolverT", bound=CertifiedSolver[Any])
 ProblemT = TypeVar("ProblemT", bound=Any)
-
-Choose: TypeAlias = Callable[[Any], CertifiedSolver[Any]]
-"""Returns the solver for a problem, in which some variables may be fixed."""
 
 
 @dataclass(frozen=True)
@@ -48,55 +44,6 @@ class Selection(Generic[SolverT]):
 
     solver: SolverT
     reason: str
-
-
-class Fixed(Protocol):
-    """A problem of any kind in which some variables have fixed values."""
-
-    @property
-    def problem(self) -> Any:
-        """The whole problem, on the host."""
-
-    @property
-    def rest(self) -> Any:
-        """The problem of the free variables; None if all variables are fixed."""
-
-    def instance(self, number: int) -> Fixed:
-        """Return one instance of the batch."""
-
-    def free(self, z: States) -> States:
-        """Return the values `[batch, free]` of the variables of `rest` in states `[batch, n]`."""
-
-    def whole(self, z: States) -> States:
-        """Return whole states `[batch, count, n]` from states `[batch, count, free]` of `rest`."""
-
-    def raised(self, bound: Scores) -> Scores:
-        """Return bounds `[batch]` on the whole problem, from bounds on `rest`."""
-
-    def states(self, most: int) -> int:
-        """Return the maximum number of states of `rest`, or `most` if that is less."""
-
-    def known(self, incumbent: Known) -> Known:
-        """Return the incumbent and bound of the whole problem, from those of `rest`."""
-
-    def lifted(self, solution: Solution | None) -> Solution:
-        """Return the solution of the whole problem, from that of `rest` (None without a rest)."""
-
-
-class Exclusion(Protocol):
-    """Search that excludes each state it has found."""
-
-    def ranked(self, fixed: Any, count: int, number: int) -> tuple[States, np.ndarray]:
-        """Return the best states `[count, n]` of one instance of a batch, with bounds `[count]`.
-
-        Each bound holds for all states except the ones before it.
-        """
-
-    def unsearched(self, fixed: Any, rows: np.ndarray, count: int) -> tuple[States, np.ndarray]:
-        """Return states `[rows, count, n]` for which there was no time, with bounds.
-
-        The bounds are `[rows, count]`, on all states.
-        """
 
 
 class Kind(ABC, Generic[ProblemT]):
@@ -140,7 +87,7 @@ class Kind(ABC, Generic[ProblemT]):
         """Return the solver that `auto` uses for the best states that satisfy constraints."""
 
     @abstractmethod
-    def fixed(self, problem: ProblemT, fix: Any) -> Fixed:
+    def fixed(self, problem: ProblemT, fix: Any) -> Fixed[ProblemT]:
         """Return the problem with some variables fixed.
 
         Raises:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
 
@@ -37,23 +37,25 @@ class Wording(Protocol):
         """Return a bound on the original objective, from a bound on scores."""
 
 
-def heard_by(
-    callback: Callback, problem: Any, state: States | None
-) -> AbstractContextManager[None]:
+@contextmanager
+def report_to(callback: Callback, problem: Any, states: States | None) -> Iterator[None]:
     """Report the progress of searches to a callback inside a `with` block.
 
     An exception that the callback raised is raised again at the end of the block.
 
     Args:
-        callback: gets a `Progress`.
-        problem: that is solved, of any kind.
-        state: `[batch, n]`, to begin with; None where none is known.
+        callback: receives a `Progress`.
+        problem: the problem that is solved, of any kind.
+        states: `[batch, n]`, states that are available before the search; None if there are none.
 
     Raises:
         OptionError: the callback cannot be called.
     """
+    if not callable(callback):
+        raise OptionError(f"callback must be a function of a Progress; got {shortened(callback)}")
     host = problem.to_host()
     kind = kind_of(problem)
+    started = now()
 
     def score(z: States, rows: slice | np.ndarray) -> Scores:
         instances = host
@@ -61,42 +63,17 @@ def heard_by(
             instances = host.instances(rows)
         return kind.score(instances, np.ascontiguousarray(z))
 
-    bound = to_numpy(host.trivial_bound)
-    if state is None:
-        nothing = np.full((problem.batch, problem.n), -1, kind.state_type)
-        return _heard_from(
-            callback, problem, score, (nothing, np.full(problem.batch, -np.inf), bound)
-        )
-    return _heard_from(callback, problem, score, (state, score(state, slice(None)), bound))
-
-
-@contextmanager
-def _heard_from(
-    callback: Callback,
-    problem: Maximisable,
-    score: Callable[[States, slice | np.ndarray], Scores],
-    begun: tuple[States, Scores, Scores],
-) -> Iterator[None]:
-    """Report progress to a callback inside a `with` block, from the scores of states.
-
-    Args:
-        callback: gets a `Progress`.
-        problem: that is solved.
-        score: of states of some of the instances.
-        begun: states `[batch, n]`, scores and bounds `[batch]` to begin with.
-
-    Raises:
-        OptionError: the callback cannot be called.
-    """
-    if not callable(callback):
-        raise OptionError(f"callback must be a function of a Progress; got {shortened(callback)}")
-    begin = now()
-
     def call(*arrays: np.ndarray) -> object:
         z, scores, bounds = (problem.restore(array) for array in arrays)
-        return callback(Progress(z, as_number(scores), as_number(bounds), now() - begin))
+        return callback(Progress(z, as_number(scores), as_number(bounds), now() - started))
 
-    listener = Listener(problem, call, score, begun)
+    if states is None:
+        states = np.full((problem.batch, problem.n), -1, kind.state_type)
+        scores = np.full(problem.batch, -np.inf)
+    else:
+        scores = score(states, slice(None))
+    first = (states, scores, to_numpy(host.trivial_bound))
+    listener = Listener(problem, call, score, first)
     try:
         with watched_by(listener):
             yield
@@ -106,7 +83,9 @@ def _heard_from(
 
 
 @contextmanager
-def heard_of(subproblem: Maximisable | None, lift: Callable[[Known], Known]) -> Iterator[None]:
+def report_for_whole(
+    subproblem: Maximisable | None, lift: Callable[[Known], Known]
+) -> Iterator[None]:
     """Pass on the progress of searches of a subproblem as progress of the whole problem."""
     whole = watch()
     listener = None
@@ -116,28 +95,29 @@ def heard_of(subproblem: Maximisable | None, lift: Callable[[Known], Known]) -> 
         yield
 
 
-def in_words(conversion: Wording, callback: Callback | None) -> Callback | None:
+def in_original_terms(conversion: Wording, callback: Callback | None) -> Callback | None:
     """Return a callback that receives the names and values of a conversion's original."""
     if not callable(callback):
         return callback
 
     def call(progress: Progress[np.ndarray]) -> object:
-        z, score, bound = (
-            array.reshape(-1)
-            for array in map(np.asarray, (progress.z, progress.score, progress.bound))
-        )
-        if z[0] < 0:  # no state is found so far
-            values = float(conversion.value(score[0])), float(conversion.value(bound[0]))
-            return callback(Progress({}, *values, progress.seconds))
-        limit = conversion.objective_bound(z, float(bound[0]))
-        return callback(
-            Progress(conversion.assignment(z), conversion.objective(z), limit, progress.seconds)
-        )
+        z = np.asarray(progress.z).reshape(-1)
+        score = float(np.asarray(progress.score).item())
+        bound = float(np.asarray(progress.bound).item())
+        if z[0] < 0:  # no state was found so far
+            assignment = {}
+            value = float(conversion.value(score))
+            limit = float(conversion.value(bound))
+        else:
+            assignment = conversion.assignment(z)
+            value = conversion.objective(z)
+            limit = conversion.objective_bound(z, bound)
+        return callback(Progress(assignment, value, limit, progress.seconds))
 
     return call
 
 
-def with_word(solution: Solution, solver: CertifiedSolver[Any]) -> Solution:
+def with_callback_note(solution: Solution, solver: CertifiedSolver[Any]) -> Solution:
     """Return the solution, and record in its `stats` if its solver reports no progress."""
     if watch() is None or solver.capabilities.time_limit:
         return solution

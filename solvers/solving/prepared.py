@@ -17,8 +17,9 @@ from ..problems.problem import Problem
 from ..problems.topology import Topology
 from ..registry import BITS
 from ..solution import Solution
-from ..solver import ArgmaxSolver, CertifiedSolver, limit_of
-from .at_once import solved_over
+from ..solver import ArgmaxSolver, CertifiedSolver
+from ..time_limits import limit_of
+from .bits.at_once import solved_over
 from .call import solve
 from .listening import Callback
 

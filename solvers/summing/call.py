@@ -24,8 +24,8 @@ from ..options import check_memory_limit, check_threads
 from ..problems.any_problem import check_kind
 from ..problems.fixed_values import values_of
 from ..problems.problem import Problem
-from ..solver import limit_of
-from ..solving.fixing import Fixing
+from ..solving.bits.fixing import Fixing
+from ..time_limits import limit_of
 from .answer import GibbsAnswer, answered
 from .two_labels import TwoLabelSums, estimate_of_bits
 

@@ -88,16 +88,7 @@ class Bits(StateSpace):
         return (masked(scores, mask) > 0).to(scores.dtype)
 
     def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> BitSums:
-        """Return the sums of independent bits.
-
-        Args:
-            scores: as in `argmax`.
-            mask: as in `argmax`.
-
-        Raises:
-            StructureError: as in `argmax`.
-            solvers.ProblemError: as in `argmax`.
-        """
+        """Return the sums of independent bits; takes and raises what `argmax` does."""
         require_scores(scores)
         return BitSums(masked(scores, mask))
 

@@ -105,16 +105,7 @@ class Categories(StateSpace):
         return codes_of(values.argmax(dim=-1), values.shape[-1]).to(scores.dtype)
 
     def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> CategorySums:
-        """Return the sums of independent variables.
-
-        Args:
-            scores: as in `argmax`.
-            mask: as in `argmax`.
-
-        Raises:
-            StructureError: as in `argmax`.
-            solvers.ProblemError: as in `argmax`.
-        """
+        """Return the sums of independent variables; takes and raises what `argmax` does."""
         return CategorySums(self._values(scores, mask).flatten(-2), self.variables)
 
     def _values(self, scores: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:

@@ -19,8 +19,33 @@ from .sums.distribution import StructureGibbs
 from .sums.elimination import best_parents, drawn_parents, eliminated
 
 
+class _Trees(StateSpace):
+    """Base of trees whose sums come from one elimination of nodes.
+
+    A subclass sets the number of scores, and the place of the arc between two nodes.
+    """
+
+    _count: int
+    _place: torch.Tensor
+
+    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
+        """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
+        scores = masked(scores, mask)
+        return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
+
+    def _checked(self, scores: torch.Tensor) -> torch.Tensor:
+        return checked(scores, self._count)
+
+    def _log_sum(self, scores: torch.Tensor) -> torch.Tensor:
+        return eliminated(_matrix(scores, self._place), "sum")[1]
+
+    def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
+        graphs, _ = eliminated(_matrix(scores, self._place), "sum")
+        return _states(drawn_parents(graphs, generator, samples), self._place, scores)
+
+
 @dataclass(frozen=True, eq=False)
-class SpanningTrees(StateSpace):
+class SpanningTrees(_Trees):
     """The spanning trees of a connected graph: z_i is one if edge i belongs to the tree.
 
     The argmax grows a tree by the best edge that leaves it (Prim), in O(nodes^2). log Z is the
@@ -82,24 +107,9 @@ class SpanningTrees(StateSpace):
         parents = _prim(_matrix(flat, self._place))
         return shaped(_states(parents[None], self._place, flat)[0], scores, self)
 
-    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
-        """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
-        scores = masked(scores, mask)
-        return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
-
-    def _checked(self, scores: torch.Tensor) -> torch.Tensor:
-        return checked(scores, self._count)
-
-    def _log_sum(self, scores: torch.Tensor) -> torch.Tensor:
-        return eliminated(_matrix(scores, self._place), "sum")[1]
-
-    def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
-        graphs, _ = eliminated(_matrix(scores, self._place), "sum")
-        return _states(drawn_parents(graphs, generator, samples), self._place, scores)
-
 
 @dataclass(frozen=True, eq=False)
-class Arborescences(StateSpace):
+class Arborescences(_Trees):
     """The spanning arborescences of a digraph: trees of arcs that lead away from the root.
 
     One arc enters every node but the root, and there is no cycle; a non-projective dependency tree
@@ -171,21 +181,6 @@ class Arborescences(StateSpace):
         flat = self._checked(scores)
         graphs, _ = eliminated(_matrix(flat, self._place), "max")
         return shaped(_states(best_parents(graphs), self._place, flat)[0], scores, self)
-
-    def gibbs(self, scores: torch.Tensor, mask: torch.Tensor | None = None) -> StructureGibbs:
-        """Return the Gibbs distribution of scores `[..., n]`; using it raises as `argmax` does."""
-        scores = masked(scores, mask)
-        return StructureGibbs(scores, self._log_sum, self._draw, self._checked)
-
-    def _checked(self, scores: torch.Tensor) -> torch.Tensor:
-        return checked(scores, self._count)
-
-    def _log_sum(self, scores: torch.Tensor) -> torch.Tensor:
-        return eliminated(_matrix(scores, self._place), "sum")[1]
-
-    def _draw(self, scores: torch.Tensor, generator: torch.Generator, samples: int) -> torch.Tensor:
-        graphs, _ = eliminated(_matrix(scores, self._place), "sum")
-        return _states(drawn_parents(graphs, generator, samples), self._place, scores)
 
 
 def _places(arcs: np.ndarray, none: int) -> np.ndarray:

@@ -15,8 +15,9 @@ from ...problems.starts import given_states
 from ...registry import BITS
 from ...solution import Maximiser, Solution, SolveInterrupted
 from ...solver import ArgmaxSolver, Capabilities
-from ...solving.listening import heard_of
-from ...solving.selection import resolve, select_within
+from ...solving.bits.selection import select_within
+from ...solving.listening import report_for_whole
+from ...solving.selection import resolve
 from ..algorithms.domain_wall import DomainWall, bits_of, domain_wall
 from ..indicators import rows_of_bits
 from ..problem import LabelProblem
@@ -115,7 +116,7 @@ class Bits(LabelSolver):
         if reasons:
             raise UnsupportedProblemError(self.name, reasons)
         try:
-            with heard_of(coded.problem, coded.known):
+            with report_for_whole(coded.problem, coded.known):
                 solution = binary.solve_within(coded.problem, rows, deadline)
         except InfeasibleError:
             raise InfeasibleError(constraints.names) from None

@@ -4,61 +4,36 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..arrays import States
-from ..limits.deadline import Deadline
-from ..problems.flips import flip_gains
-from ..problems.problem import Problem
-from .exclusion import Searches
+from ...arrays import States
+from ...problems.flips import flip_gains
+from ...problems.problem import Problem
+from ..exclusion import Exclusion
+from ..k_best.lawler import Region, lawler
+from ..listening import report_for_whole
 from .fixing import Fixing
-from .kinds import Choose
-from .lawler import lawler
-from .listening import heard_of
+
+_BitRegion: TypeAlias = Region[np.ndarray]
+"""A region by the values `[n]` of its fixed variables, -1 for a free variable."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Region:
-    """The states in which some variables have fixed values, with the best known one.
-
-    Attributes:
-        z: `[n]`, the state.
-        score: the score of the state.
-        bound: an upper bound on the scores of the region.
-        values: `[n]`, -1 for a free variable.
-    """
-
-    z: np.ndarray
-    score: float
-    bound: float
-    values: np.ndarray
-
-
-def _flipped(taken: _Region, variable: int, values: np.ndarray, gain: float) -> _Region:
+def _flipped(taken: _BitRegion, variable: int, values: np.ndarray, gain: float) -> _BitRegion:
     """Return a subregion that is not searched.
 
     Its state is the nearest one to that of the whole region. Its bound is that of the whole.
     """
     z = taken.z.copy()
     z[variable] = values[variable]
-    return _Region(z, taken.score + gain, taken.bound, values)
+    return Region(z, taken.score + gain, taken.bound, values)
 
 
-class BitRegions:
+class BitRegions(Exclusion):
     """Split the region of a state by the first variable in which other states differ from it."""
-
-    def __init__(self, choose: Choose, deadline: Deadline) -> None:
-        """Keep the solver and the deadline.
-
-        Args:
-            choose: returns the solver of a problem.
-            deadline: no region is searched after it.
-        """
-        self._searches = Searches(choose, deadline)
 
     def ranked(self, fixed: Fixing, count: int, number: int) -> tuple[States, np.ndarray]:
         """Return the best states `[count, n]` of one instance of a batch, with bounds `[count]`.
@@ -66,7 +41,9 @@ class BitRegions:
         Each bound holds for all states except the ones before it.
         """
         rows = slice(number, number + 1)
-        with heard_of(fixed.rest, lambda incumbent: fixed.known(incumbent)._replace(rows=rows)):
+        with report_for_whole(
+            fixed.rest, lambda incumbent: fixed.known(incumbent)._replace(rows=rows)
+        ):
             first = self._searched(fixed)
         return lawler(first, count, partial(self._others, fixed.problem))
 
@@ -81,7 +58,7 @@ class BitRegions:
         z, bound = _presolve().unranked(some.rest, count)
         return some.whole(z), np.repeat(some.raised(bound)[:, None], count, axis=1)
 
-    def _others(self, problem: Problem, taken: _Region) -> Iterator[_Region]:
+    def _others(self, problem: Problem, taken: _BitRegion) -> Iterator[_BitRegion]:
         """Yield subregions by the first variable in which they differ from the region's state."""
         values = taken.values.copy()
         gains = None
@@ -89,7 +66,7 @@ class BitRegions:
         # at i: disjoint regions that cover the rest.
         for i in np.flatnonzero(values < 0):
             values[i] = 1 - taken.z[i]
-            if not self._searches.over:
+            if not self._is_over:
                 region = self._searched(Fixing.of(problem, values.copy()))
                 # The new region lies within the old one, whose bound holds for it too.
                 yield replace(region, bound=min(region.bound, taken.bound))
@@ -101,10 +78,10 @@ class BitRegions:
                 yield _flipped(taken, int(i), values.copy(), float(gains[i]))
             values[i] = taken.z[i]
 
-    def _searched(self, fixing: Fixing) -> _Region:
+    def _searched(self, fixing: Fixing) -> _BitRegion:
         of_rest = None
         if fixing.rest is not None:
-            of_rest = self._searches.best(fixing.rest)
+            of_rest = self._best(fixing.rest)
         whole = fixing.lifted(of_rest)
         score = float(np.ravel(whole.score)[0])
         # The state is proved up to rounding. Without this, roundings of sums of bounds would add
@@ -114,10 +91,10 @@ class BitRegions:
             bound = score
         else:
             bound = float(np.ravel(whole.bound)[0])
-        return _Region(whole.z.reshape(-1), score, bound, fixing.values[0])
+        return Region(whole.z.reshape(-1), score, bound, fixing.values[0])
 
 
 @cache
 def _presolve() -> Any:
     """Return the module that gives states without a search; most calls do not need its kernels."""
-    return importlib.import_module("..algorithms.presolve.ranked", __package__)
+    return importlib.import_module("...algorithms.presolve.ranked", __package__)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..registry import solver_class
-from ..solver import ArgmaxSolver
+from ...registry import solver_class
+from ...solver import ArgmaxSolver
 
 CPLEX_COMMUNITY = 1000
 """Maximum number of variables of CPLEX's community edition."""

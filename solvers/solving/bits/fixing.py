@@ -6,17 +6,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..arrays import Scores, States, home_of
-from ..limits.progress import Known
-from ..problems.fixed_values import FREE, Fix, values_of
-from ..problems.problem import Problem
-from ..problems.topology import Topology
-from ..ranking import states_of
-from ..solution import Solution
+from ...arrays import Scores, States, home_of
+from ...limits.progress import Known
+from ...problems.fixed_values import FREE, Fix, values_of
+from ...problems.problem import Problem
+from ...problems.topology import Topology
+from ...ranking import states_of
+from ...solution import Solution
+from ..fixed import Fixed
 
 
 @dataclass(frozen=True, eq=False)
-class Fixing:
+class Fixing(Fixed[Problem]):
     """A problem in which some variables have fixed values.
 
     If only some instances fix a variable, it stays in `rest`. In these instances it has neither a
@@ -24,16 +25,14 @@ class Fixing:
 
     Attributes:
         problem: the whole problem, on the host.
+        rest: the problem of the variables that are free in some instance; None if there are none.
         values: `[batch, n]` int8, -1 for a free variable.
         constant: `[batch]`, the score of the fixed variables alone.
-        rest: the problem of the variables that are free in some instance; None if there are none.
         places: `[free]`, the numbers of these variables in `problem`.
     """
 
-    problem: Problem
     values: States
     constant: np.ndarray
-    rest: Problem[np.ndarray] | None
     places: np.ndarray
 
     @classmethod
@@ -47,7 +46,7 @@ class Fixing:
         if fix is None:
             nothing = np.full((problem.batch, problem.n), FREE, np.int8)
             rest = replace(problem, home=home_of(nothing))
-            return cls(problem, nothing, np.zeros(problem.batch), rest, np.arange(problem.n))
+            return cls(problem, rest, nothing, np.zeros(problem.batch), np.arange(problem.n))
         values = values_of(problem, fix).astype(np.int8)
         if not problem.batch:  # no instance fixes a variable
             return cls.of(problem, None)
@@ -56,9 +55,9 @@ class Fixing:
         constant = problem.score_flat(ones)
         places = np.flatnonzero(~is_fixed.all(axis=0))
         if not len(places):
-            return cls(problem, values, constant, None, places)
+            return cls(problem, None, values, constant, places)
         rest = _without_fixed(problem, is_fixed, ones)
-        return cls(problem, values, constant, rest, places)
+        return cls(problem, rest, values, constant, places)
 
     def instance(self, number: int) -> Fixing:
         """Return one instance of the batch."""
@@ -70,7 +69,7 @@ class Fixing:
         if self.rest is not None:
             rest = self.rest.instances(rows)
         problem = replace(self.problem, home=home_of(self.values)).instances(rows)
-        return Fixing(problem, self.values[rows], self.constant[rows], rest, self.places)
+        return Fixing(problem, rest, self.values[rows], self.constant[rows], self.places)
 
     def whole(self, z: States) -> States:
         """Return states `[batch, count, n]` of the whole problem, from states of the rest.

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Scores, States
-from ..constraint_rows import Rows
-from ..limits.deadline import Deadline
-from ..problems.fixed_values import FREE, Fix, values_of
-from ..problems.problem import Problem
-from ..ranking import Ranked, ranked_states
-from ..solver import ArgmaxSolver, score_states
-from .bit_regions import BitRegions
+from ...arrays import Scores, States
+from ...constraint_rows import Rows
+from ...limits.deadline import Deadline
+from ...problems.fixed_values import FREE, Fix, values_of
+from ...problems.problem import Problem
+from ...ranking import Ranked, ranked_states
+from ...solver import ArgmaxSolver, score_states
+from ..exclusion import Choose
+from ..kinds import Kind, Selection
 from .fixing import Fixing
-from .kinds import Choose, Kind, Selection
+from .regions import BitRegions
 from .selection import (
     ENUMERABLE,
     is_known_tree_like,

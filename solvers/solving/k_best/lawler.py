@@ -5,34 +5,37 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterable
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from ..arrays import States
+from ...arrays import States
+
+ValuesT = TypeVar("ValuesT")
 
 
-class Region(Protocol):
-    """Set of states, with the best known state in it."""
+@dataclass(frozen=True, eq=False)
+class Region(Generic[ValuesT]):
+    """Set of states, with the best known state in it.
 
-    @property
-    def z(self) -> np.ndarray:
-        """The best known state, `[n]`."""
+    Attributes:
+        z: `[n]`, the best known state; meaningless if no state of the region is known.
+        score: its score; minus infinity if no state of the region is known.
+        bound: an upper bound on the scores of the region.
+        values: the values that the region allows.
+    """
 
-    @property
-    def score(self) -> float:
-        """The score of the state; minus infinity if no state of the region is known."""
-
-    @property
-    def bound(self) -> float:
-        """Upper bound on the scores of the region."""
-
-
-RegionT = TypeVar("RegionT", bound=Region)
+    z: np.ndarray
+    score: float
+    bound: float
+    values: ValuesT
 
 
 def lawler(
-    whole: RegionT, count: int, others: Callable[[RegionT], Iterable[RegionT]]
+    whole: Region[ValuesT],
+    count: int,
+    others: Callable[[Region[ValuesT]], Iterable[Region[ValuesT]]],
 ) -> tuple[States, np.ndarray]:
     """Return states `[count, n]`, with bounds `[count]`, each on all states except earlier ones.
 
@@ -48,7 +51,7 @@ def lawler(
         Lawler (1972), A procedure for computing the K best solutions to discrete optimization
         problems.
     """
-    regions: _Regions[RegionT] = _Regions()
+    regions: _Regions[ValuesT] = _Regions()
     regions.add(whole)
     states: list[np.ndarray] = []
     bounds: list[float] = []
@@ -67,16 +70,16 @@ def lawler(
     return np.concatenate((np.reshape(states, (-1, len(whole.z))), missing)), np.array(bounds)
 
 
-class _Regions(Generic[RegionT]):
+class _Regions(Generic[ValuesT]):
     """Open regions, with access to the region of the best state and to the highest bound."""
 
     def __init__(self) -> None:
-        self._by_score: list[tuple[float, int, RegionT]] = []
+        self._by_score: list[tuple[float, int, Region[ValuesT]]] = []
         self._by_bound: list[tuple[float, int]] = []
         self._taken: set[int] = set()
         self._number = 0
 
-    def add(self, region: RegionT) -> None:
+    def add(self, region: Region[ValuesT]) -> None:
         heapq.heappush(self._by_score, (-region.score, self._number, region))
         heapq.heappush(self._by_bound, (-region.bound, self._number))
         self._number += 1
@@ -97,7 +100,7 @@ class _Regions(Generic[RegionT]):
             return -self._by_bound[0][0]
         return -math.inf
 
-    def take(self) -> RegionT:
+    def take(self) -> Region[ValuesT]:
         """Remove the region of the best state, and return it."""
         _, number, region = heapq.heappop(self._by_score)
         self._taken.add(number)

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import NUMPY
-from ..errors import SolverError
-from ..problems.pairs import topology_of
-from ..problems.problem import DOUBLE, Problem
-from ..problems.topology import Topology
-from ..registry import BITS
-from ..solution import Solution
-from ..solver import ArgmaxSolver
+from ...arrays import NUMPY
+from ...errors import SolverError
+from ...problems.pairs import topology_of
+from ...problems.problem import DOUBLE, Problem
+from ...problems.topology import Topology
+from ...registry import BITS
+from ...solution import Solution
+from ...solver import ArgmaxSolver
 from .selection import MOST_AT_ONCE, QUICKLY_CUT, QUICKLY_ENUMERABLE, selected_at_once
 
 BITS_TYPE = np.dtype(np.int8)

@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import States, check_room
-from ..errors import OptionError, shortened
-from ..limits.deadline import Deadline
-from ..limits.interrupts import counted_interrupts, in_threads, interrupts
-from ..options import is_whole
-from ..ranking import Ranked, certified_ranking, filled
-from ..solution import Solution, SolveInterrupted
-from ..solver import CertifiedSolver, Maximisable
-from .kinds import Choose, Fixed, Kind
-from .listening import heard_of, with_word
-from .request import Request
+from ...arrays import States, check_room
+from ...errors import OptionError, shortened
+from ...limits.deadline import Deadline
+from ...limits.interrupts import counted_interrupts, in_threads, interrupts
+from ...options import is_whole
+from ...ranking import Ranked, certified_ranking, filled
+from ...solution import Solution, SolveInterrupted
+from ...solver import CertifiedSolver, Maximisable
+from ..exclusion import Choose, Exclusion
+from ..fixed import Fixed
+from ..kinds import Kind
+from ..listening import report_for_whole, with_callback_note
+from ..request import Request
 
 
 def check_count(count: Any, problem: Maximisable) -> int:
@@ -62,50 +64,73 @@ def k_best(request: Request, choose: Choose, choose_ranking: Choose) -> Solution
     count = check_count(request.k, request.problem)
     fixed = kind.fixed(request.problem.to_host(), request.fix)
     problem = fixed.problem
-    rest = fixed.rest
     searched = problem
-    if rest is not None:
-        searched = rest
+    if fixed.rest is not None:
+        searched = fixed.rest
     solver = choose_ranking(searched)
     existing = fixed.states(count)
     solver.check(searched)
     ranked = None
-    if rest is not None:
+    if fixed.rest is not None:
         ranked = _ranked(kind, fixed, existing, solver, deadline)
     if ranked is None:
         solver = choose(searched)
-        open_ = np.arange(problem.batch)
+        unranked = np.arange(problem.batch)
         states = np.empty((problem.batch, existing, problem.n), kind.state_type)
         bounds = np.empty((problem.batch, existing))
     else:
         states, bounds = _whole(fixed, ranked)
         # An infinite bound means that no search ranked the instance, so its states follow by
         # exclusion.
-        open_ = np.flatnonzero(bounds[:, 0] == math.inf)
+        unranked = np.flatnonzero(bounds[:, 0] == math.inf)
     exclusion = kind.exclusion(choose, deadline)
-    for place, b in enumerate(open_.tolist()):
-        # The first search starts even if the time limit is very short. A batch of searches would
-        # take too long.
-        if place and deadline.passed:
-            late = open_[place:]
-            states[late], bounds[late] = exclusion.unsearched(fixed, late, existing)
-            break
-        states[b], bounds[b] = exclusion.ranked(fixed.instance(b), existing, b)
+    _rank_by_exclusion(exclusion, fixed, unranked, states, bounds, deadline)
     states, bounds = filled(states, bounds, count)
     solution = certified_ranking(problem, states, bounds, solver, partial(kind.score, problem))
     if ranked is not None:
         name = ranked.solver or solver.name
         stats = {**ranked.stats, **solution.stats}
-        solution = with_word(replace(solution, solver=name, stats=stats), solver)
+        solution = replace(solution, solver=name, stats=stats)
+    solution = with_callback_note(solution, solver)
     # The states are ordered and certified before the interrupt is raised again.
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
     return solution
 
 
+def _rank_by_exclusion(
+    exclusion: Exclusion,
+    fixed: Fixed[Any],
+    unranked: np.ndarray,
+    states: States,
+    bounds: np.ndarray,
+    deadline: Deadline,
+) -> None:
+    """Write the best states of some instances, which no search ranked, and their bounds.
+
+    Args:
+        exclusion: finds one state after the other.
+        fixed: the batch.
+        unranked: the numbers of these instances.
+        states: `[batch, count, n]`, changed in place.
+        bounds: `[batch, count]`, changed in place.
+        deadline: when to end.
+    """
+    count = states.shape[1]
+    for place, instance in enumerate(unranked.tolist()):
+        # The first search starts even if the time limit is very short. A batch of searches would
+        # take too long.
+        if place and deadline.passed:
+            late = unranked[place:]
+            states[late], bounds[late] = exclusion.unsearched(fixed, late, count)
+            return
+        single = fixed.instance(instance)
+        states[instance], bounds[instance] = exclusion.ranked(single, count, instance)
+
+
 def _ranked(
     kind: Kind[Any],
-    fixed: Fixed,
+    fixed: Fixed[Any],
     count: int,
     solver: CertifiedSolver[Any],
     deadline: Deadline,
@@ -118,14 +143,14 @@ def _ranked(
         return kind.ranked(solver, fixed.rest, count, deadline)
     if count == 1 or not solver.ranks:
         return None
-    # like every search, it runs in its own thread
-    with counted_interrupts(), heard_of(fixed.rest, fixed.known):
+    # Like every search, it runs in its own thread.
+    with counted_interrupts(), report_for_whole(fixed.rest, fixed.known):
         search = partial(kind.ranked, solver, fixed.rest, count, Deadline.of(deadline))
         (ranked,) = in_threads([search], 1)
     return ranked
 
 
-def _whole(fixed: Fixed, ranked: Ranked) -> tuple[States, np.ndarray]:
+def _whole(fixed: Fixed[Any], ranked: Ranked) -> tuple[States, np.ndarray]:
     """Return states `[batch, count, n]` of the whole problem, with bounds `[batch, count]`.
 
     Each bound holds for all states except the ones before it.

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import States, home_of
-from ..constraint_rows import Rows
-from ..errors import InfeasibleError, SolveFailedError
-from ..limits.deadline import Deadline
-from ..limits.interrupts import interrupts
-from ..ranking import certified_ranking, filled, ranked_states_within
-from ..solution import Solution, SolveInterrupted
-from ..solver import CertifiedSolver
-from .k_best import check_count
-from .kinds import Kind
-from .listening import heard_of, with_word
-from .request import Request
-from .selection import naming_alternatives
+from ...arrays import States, home_of
+from ...constraint_rows import Rows
+from ...errors import InfeasibleError, SolveFailedError
+from ...limits.deadline import Deadline
+from ...limits.interrupts import interrupts
+from ...ranking import certified_ranking, filled, ranked_states_within
+from ...solution import Solution, SolveInterrupted
+from ...solver import CertifiedSolver
+from ..kinds import Kind
+from ..listening import report_for_whole, with_callback_note
+from ..request import Request
+from ..selection import naming_alternatives
+from .unconstrained import check_count
 
 MOST_NEAR = 4
 """Maximum number of states whose neighbours are tried when the time limit has passed."""
@@ -85,21 +85,22 @@ def _best_states(
         others = np.where(proved, -math.inf, ranked.others)
         bounds = np.repeat(others[:, None], ranked.z.shape[1], axis=1)
         states, bounds = filled(ranked.z, bounds, count)
-        return with_word(certified_ranking(host, states, bounds, solver, score), solver)
+        return with_callback_note(certified_ranking(host, states, bounds, solver, score), solver)
     # Excluding a state adds a constraint. Raise before any work if the backend cannot take it.
     if count > 1:
         solver.check_within(problem, rows.without(np.zeros(rows.matrix.shape[1], np.int8)))
-    search = _OneMoreConstraint(kind, solver, rows, deadline)
+    search = _ExclusionByConstraints(kind, solver, rows, deadline)
     instances = [search.ranked(host, instance, count) for instance in range(host.batch)]
     states, bounds = (np.stack(arrays) for arrays in zip(*instances, strict=True))
     solution = certified_ranking(host, states, bounds, solver, score)
+    solution = with_callback_note(solution, solver)
     if interrupts() != deadline.interrupts:
         raise SolveInterrupted(solution)
     return solution
 
 
 @dataclass(frozen=True, eq=False)
-class _OneMoreConstraint:
+class _ExclusionByConstraints:
     """Search that excludes each state it has found by one more constraint.
 
     Attributes:
@@ -126,13 +127,12 @@ class _OneMoreConstraint:
             if states and self.deadline.passed:
                 states += self._nearby(single, states, count)
                 break
-            # Later states are worse than the first, so
-            # their searches report nothing to the callback.
-            told_of = single
+            # Later states are worse than the first, so their searches report nothing to the callback.
+            reported = single
             if states:
-                told_of = None
+                reported = None
             try:
-                with heard_of(told_of, lambda incumbent: incumbent._replace(rows=of_one)):
+                with report_for_whole(reported, lambda incumbent: incumbent._replace(rows=of_one)):
                     solution = self._searched(single, rows, states)
             except InfeasibleError:
                 if not states:
@@ -153,18 +153,18 @@ class _OneMoreConstraint:
         found_states, _ = filled(np.stack(states), np.zeros(len(states)), count)
         return found_states, np.array(bounds + [bound] * (count - len(bounds)))
 
-    def _searched(self, single: Any, rows: Rows, before: list[np.ndarray]) -> Solution | None:
+    def _searched(self, single: Any, rows: Rows, earlier: list[np.ndarray]) -> Solution | None:
         """Return the best state that satisfies `rows`; None if time ran out before another one."""
         try:
             return self.solver.solve_within(single, rows, self.deadline)
-        except SolveInterrupted as stopped:
-            if stopped.found:
-                return stopped.solution
-            if not before:
+        except SolveInterrupted as interrupt:
+            if interrupt.found:
+                return interrupt.solution
+            if not earlier:
                 raise
             return None
         except SolveFailedError:
-            if before and self.deadline.passed:
+            if earlier and self.deadline.passed:
                 return None
             raise
 
@@ -175,10 +175,11 @@ class _OneMoreConstraint:
         """
         near = [self.kind.neighbours(single, z) for z in states[:MOST_NEAR]]
         others = np.unique(np.concatenate(near), axis=0)
-        taken = {z.tobytes() for z in states}
-        new = np.array([z.tobytes() not in taken for z in others], np.bool_)  # may be empty
-        others = others[self.rows.satisfied(single.columns(others)) & new]
+        found = {z.tobytes() for z in states}
+        is_new = np.array([z.tobytes() not in found for z in others], np.bool_)  # may be empty
+        others = others[self.rows.satisfied(single.columns(others)) & is_new]
         scores = np.array([float(self.kind.score(single, z[None])[0]) for z in others])
-        others = others[scores > -math.inf]
-        order = np.argsort(-scores[scores > -math.inf], kind="stable")
-        return list(others[order[: count - len(states)]])
+        is_allowed = scores > -math.inf
+        order = np.argsort(-scores[is_allowed], kind="stable")
+        best = others[is_allowed][order]
+        return list(best[: count - len(states)])

@@ -7,20 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import InfeasibleError
-from ..solution import Solution
-from .k_best import check_count
-from .request import Request
+from ...errors import InfeasibleError
+from ...problems.fixed_values import values_of
+from ...solution import Solution
+from ..k_best.unconstrained import check_count
+from ..request import Request
 
 
-def nothing_to_decide(request: Request) -> Solution:
+def solve_empty(request: Request) -> Solution:
     """Return the only state of each instance: it has no variables, and its score is 0.
 
     Raises:
+        OptionError: `fix` or `start` does not fit the problem.
         InfeasibleError: the constraints forbid that state.
     """
     problem = request.problem
     kind = request.kind
+    if request.fix is not None:
+        values_of(problem, request.fix)
+    kind.states(request.start, problem)
     solver = kind.named(request.solver) or kind.select(problem).solver
     solution = solver.solve(problem)
     rows = request.rows

@@ -9,37 +9,37 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import home_of
-from ..limits.progress import Known
-from ..problems.fixed_values import values_of
-from ..solution import Solution, SolveInterrupted
-from .k_best import check_count
-from .listening import heard_of
-from .portfolio import SEPARATOR
-from .request import Request
+from ...arrays import home_of
+from ...limits.progress import Known
+from ...problems.fixed_values import values_of
+from ...solution import Solution, SolveInterrupted
+from ..k_best.unconstrained import check_count
+from ..listening import report_for_whole
+from ..portfolio import SEPARATOR
+from ..request import Request
 
 
-def answered_in_groups(
-    request: Request, groups: list[np.ndarray], answered: Callable[[Request], Solution]
+def solve_groups(
+    request: Request, groups: list[np.ndarray], solve: Callable[[Request], Solution]
 ) -> Solution:
     """Return the solution of a batch whose instances fix different variables.
 
     Args:
         request: has values to fix.
         groups: numbers of the instances of each group; every instance is in one group.
-        answered: returns the solution of a request whose instances all fix the same variables.
+        solve: returns the solution of a request whose instances all fix the same variables.
 
     Raises:
         SolveInterrupted: Ctrl-C; searches of later groups end at once.
     """
     solutions = []
     is_interrupted = False
-    for rows, part in _parts(request, groups):
+    for rows, group in _requests(request, groups):
         try:
-            with heard_of(part.problem, partial(_numbered, rows)):
-                solution = answered(part)
-        except SolveInterrupted as stopped:
-            solution = stopped.solution
+            with report_for_whole(group.problem, partial(_renumbered, rows)):
+                solution = solve(group)
+        except SolveInterrupted as interrupt:
+            solution = interrupt.solution
             is_interrupted = True
         solutions.append(solution)
     joined = _joined(request, groups, solutions)
@@ -48,27 +48,27 @@ def answered_in_groups(
     return joined
 
 
-def _parts(request: Request, groups: list[np.ndarray]) -> Iterator[tuple[np.ndarray, Request]]:
+def _requests(request: Request, groups: list[np.ndarray]) -> Iterator[tuple[np.ndarray, Request]]:
     """Yield the instances and the request of each group, with a share of the time that is left."""
     problem = request.problem.to_host()
     values = values_of(problem, request.fix)
     states = request.kind.states(request.start, problem)
     whole = replace(problem, home=home_of(values))
-    waiting = sum(map(len, groups))
+    instances_left = sum(map(len, groups))
     for rows in groups:
         start = None
         if states is not None:
             start = states[rows]
-        share = request.deadline.left * len(rows) / waiting
-        waiting -= len(rows)
-        part = replace(
+        share = request.deadline.left * len(rows) / instances_left
+        instances_left -= len(rows)
+        group = replace(
             request,
             problem=whole.instances(rows),
             deadline=request.deadline.within(share),
             fix=values[rows],
             start=start,
         )
-        yield rows, part
+        yield rows, group
 
 
 def _joined(request: Request, groups: list[np.ndarray], solutions: list[Solution]) -> Solution:
@@ -98,13 +98,13 @@ def _joined(request: Request, groups: list[np.ndarray], solutions: list[Solution
     )
 
 
-def _numbered(rows: np.ndarray, news: Known) -> Known:
-    """Return news about instances of a group, by their numbers in the whole batch."""
-    return news._replace(rows=rows[news.rows])
+def _renumbered(rows: np.ndarray, incumbent: Known) -> Known:
+    """Return the incumbents of a group, with the numbers of their instances in the whole batch."""
+    return incumbent._replace(rows=rows[incumbent.rows])
 
 
 def _common(stats: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the counts on which all groups agree, and the different words of each name."""
+    """Return the statistics on which all groups agree; different texts are joined."""
     common = {}
     for name, value in stats[0].items():
         others = [of_group.get(name) for of_group in stats]

@@ -1,0 +1,1 @@
+"""Several best states in order, for problems of every kind."""

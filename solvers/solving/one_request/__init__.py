@@ -1,0 +1,1 @@
+"""Solve one request: the search that its options ask for, for problems of every kind."""
