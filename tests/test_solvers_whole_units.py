@@ -1,6 +1,7 @@
 """Certificates where penalties are so large that rounding reaches the units of the other scores."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -42,13 +43,15 @@ def with_penalties(random, n, penalty, scale):
 
 
 def exact_scores(unary, pairwise, edges):
-    """Scores of all states, as fractions."""
-    states = list(itertools.product((0, 1), repeat=len(unary)))
-    fields, pairs = [Fraction(x) for x in unary], [Fraction(x) for x in pairwise]
+    """Scores of all states, as fractions; they are added as multiples of a unit, which is faster."""
+    fractions = [Fraction(x) for x in (*unary, *pairwise)]
+    unit = Fraction(1, math.lcm(*(x.denominator for x in fractions)))
+    multiples = [int(x / unit) for x in fractions]
+    terms = [*([i] for i in range(len(unary))), *np.asarray(edges).tolist()]
     scores = {}
-    for z in states:
-        total = sum((f for f, bit in zip(fields, z, strict=True) if bit), Fraction(0))
-        scores[z] = total + sum(w for w, (i, j) in zip(pairs, edges, strict=True) if z[i] and z[j])
+    for z in itertools.product((0, 1), repeat=len(unary)):
+        ones = zip(multiples, terms, strict=True)
+        scores[z] = unit * sum(x for x, term in ones if all(z[i] for i in term))
     return scores
 
 
