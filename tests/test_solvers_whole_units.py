@@ -46,13 +46,11 @@ def exact_scores(unary, pairwise, edges):
     """Scores of all states, as fractions; they are added as multiples of a unit, which is faster."""
     fractions = [Fraction(x) for x in (*unary, *pairwise)]
     unit = Fraction(1, math.lcm(*(x.denominator for x in fractions)))
-    multiples = [int(x / unit) for x in fractions]
-    terms = [*([i] for i in range(len(unary))), *np.asarray(edges).tolist()]
-    scores = {}
-    for z in itertools.product((0, 1), repeat=len(unary)):
-        ones = zip(multiples, terms, strict=True)
-        scores[z] = unit * sum(x for x, term in ones if all(z[i] for i in term))
-    return scores
+    multiples = np.array([int(x / unit) for x in fractions], dtype=object)
+    states = np.array(list(itertools.product((0, 1), repeat=len(unary))))
+    pairs = states[:, np.asarray(edges).reshape(-1, 2)].prod(axis=2)
+    totals = np.concatenate([states, pairs], axis=1) @ multiples  # of Python's integers
+    return {tuple(z): unit * total for z, total in zip(states.tolist(), totals, strict=True)}
 
 
 @examples(60)
