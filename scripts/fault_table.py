@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass
@@ -121,6 +120,6 @@ def _pattern(old: str) -> re.Pattern[str]:
 
 def _check_python(text: str) -> None:
     try:
-        ast.parse(text)
+        compile(text, "<planted>", "exec", dont_inherit=True)
     except SyntaxError as error:
         raise StaleFaultError(f"not Python with the fault: line {error.lineno}") from error

@@ -28,6 +28,8 @@ hypothesis.settings.register_profile("search", derandomize=False, deadline=None,
 hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.load_profile("fixed")
 
+TESTS = Path(__file__).parent
+
 collect_ignore = ["toy_kind"]  # a test copies this folder into the package
 
 
@@ -42,11 +44,28 @@ def pytest_collection():
         gc.enable()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file():
-    """Look for doctests in the packages alone: tests would have to be imported twice."""
-    collectors = yield
-    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]
+class FilesWithDoctests:
+    """Look for doctests in modules that have some, and not in tests, which would be imported twice.
+
+    In every other module of the packages, pytest would go through all names.
+    """
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self, file_path):
+        collectors = yield
+        return [
+            collector
+            for collector in collectors
+            if not isinstance(collector, DoctestModule) or self._has_some(file_path)
+        ]
+
+    def _has_some(self, path):
+        return TESTS not in path.parents and ">>>" in path.read_text(encoding="utf-8")
+
+
+def pytest_configure(config):
+    """Add what counts in the packages too; hooks of this file are called for tests alone."""
+    config.pluginmanager.register(FilesWithDoctests())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -113,7 +132,8 @@ def numbers_print_as_before():
     """Restores how numpy prints, which other packages change for their process."""
     before = np.get_printoptions()
     yield
-    np.set_printoptions(**before)
+    if np.get_printoptions() != before:
+        np.set_printoptions(**before)
 
 
 @pytest.fixture

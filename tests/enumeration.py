@@ -191,7 +191,7 @@ def draws_of(estimator, this, cost, count, seed=0, step=0):
     return scores, found[-1].numpy(), estimate
 
 
-def pair_statistics(parameters, points=400_000, width=60.0):
+def pair_statistics(parameters, points=40_000, width=60.0):
     """`[3]`: E[z_1, z_2, z_1 z_2] of perturb-and-MAP over two bits, by quadrature.
 
     Given b = u_2 + gamma_2 the first bit is a one if u_1 + gamma_1 > max(0, b) - max(0, b + w).

@@ -55,41 +55,37 @@ def test_the_requirements_of_extras_follow_those_of_the_package():
     assert "hypothesis" not in names
 
 
-def test_warnings_are_errors_in_the_checkout_and_not_for_users(tmp_path):
+@pytest.fixture
+def failed_build(tmp_path):
+    """Runs Python with arguments that build a project whose configuration fails.
+
+    The error of its CMakeLists.txt shows whether warnings are errors.
+    """
     pytest.importorskip("scikit_build_core")
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "broken"\nversion = "1"\n')
-    (tmp_path / "CMakeLists.txt").write_text('message(FATAL_ERROR "<${WARNINGS_AS_ERRORS}>")\n')
-    as_users = f"import sys; sys.path.insert(0, {str(BUILD)!r}); import build_backend as b; "
-    commands = {
-        "<ON>": [BUILD / "build_backend.py"],
-        "<>": ["-c", as_users + "b.build_wheel('wheels')"],
-    }
-    for printed, command in commands.items():
-        failed = subprocess.run(
-            [sys.executable, *command],
-            cwd=tmp_path,
-            env={**os.environ, "CXX": "c++"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert printed in failed.stdout + failed.stderr
-
-
-def test_failed_build_ends_with_what_to_install(tmp_path):
-    pytest.importorskip("scikit_build_core")
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "broken"\nversion = "1"\n')
-    (tmp_path / "CMakeLists.txt").write_text('message(FATAL_ERROR "no such compiler")\n')
-    failed = subprocess.run(
-        [sys.executable, BUILD / "build_backend.py"],
+    (tmp_path / "CMakeLists.txt").write_text(
+        'message(FATAL_ERROR "no compiler <${WARNINGS_AS_ERRORS}>")\n'
+    )
+    return lambda *arguments: subprocess.run(
+        [sys.executable, *arguments],
         cwd=tmp_path,
         env={**os.environ, "CXX": "c++"},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_warnings_are_no_errors_for_users(failed_build):
+    as_users = f"import sys; sys.path.insert(0, {str(BUILD)!r}); import build_backend as b; "
+    failed = failed_build("-c", as_users + "b.build_wheel('wheels')")
+    assert "no compiler <>" in failed.stdout + failed.stderr
+
+
+def test_failed_build_of_the_checkout_ends_with_what_to_install(failed_build):
+    failed = failed_build(BUILD / "build_backend.py")
     assert failed.returncode == 1
-    assert "no such compiler" in failed.stdout + failed.stderr
+    assert "no compiler <ON>" in failed.stdout + failed.stderr  # warnings are errors
     assert "Traceback" not in failed.stderr
     assert "install one (Debian, Ubuntu: `apt-get install g++`" in failed.stderr.splitlines()[-1]
 

@@ -1288,8 +1288,12 @@ def test_the_keyboard_keeps_what_was_found():
     assert stopped["bound"][0] > stopped["score"][0]
 
 
-def test_commands_without_networks_do_not_load_torch():
-    code = "import sys; from structured_vae.cli import main; main(['solvers']); print('torch' in sys.modules)"
+def test_commands_without_networks_and_the_options_of_train_do_not_load_torch():
+    code = (
+        "import sys; from structured_vae.vaes.config import TrainConfig; TrainConfig(); "
+        "from structured_vae.cli.train import train_options; train_options().format_help(); "
+        "from structured_vae.cli import main; main(['solvers']); print('torch' in sys.modules)"
+    )
     root = Path(__file__).parent.parent
     answer = subprocess.run(
         [sys.executable, "-c", code],

@@ -420,18 +420,22 @@ def test_ram_by_elimination_has_the_exact_gradient(bandwidth):
 
 
 def exact_in_a_band(this, cost):
-    """Cov(cost, z_i) and Cov(cost, z_i z_j), a block of states at a time."""
-    low = all_bits(16).astype(float)
-    total, mean, products = 0.0, 0.0, 0.0
-    for high in all_bits(this.n - 16).astype(float):
-        z = np.concatenate([low, np.tile(high, (len(low), 1))], axis=1)
-        phi = this.statistics(z)
-        weight = np.exp(phi @ this.parameters - 40)
-        weighted = weight * cost.values(z[:, ::4])
-        total += np.stack([weight.sum(), weighted.sum()])
-        mean += weight @ phi
-        products += weighted @ phi
-    return products / total[0] - total[1] / total[0] * mean / total[0]
+    """Cov(cost, z_i) and Cov(cost, z_i z_j), by tables of all states with one axis for each bit."""
+    variables = range(this.n)
+    statistics = [
+        tuple(1 if i in ones else slice(None) for i in variables)
+        for ones in [*([i] for i in variables), *this.edges.tolist()]
+    ]
+    scores = np.zeros((2,) * this.n)
+    for ones, parameter in zip(statistics, this.parameters, strict=True):
+        scores[ones] += parameter
+    weights = softmax(scores)
+    seen = tuple(slice(None) if i % 4 == 0 else None for i in variables)
+    count = seen.count(slice(None))
+    costs = cost.values(all_bits(count)).reshape((2,) * count, order="F")[seen]
+    weighted = weights * costs
+    mean = weighted.sum()
+    return np.array([weighted[ones].sum() - mean * weights[ones].sum() for ones in statistics])
 
 
 @pytest.mark.statistical
