@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import time
 
-STRONG_SECONDS = 1.5e-6
+STRONG_SECONDS = 1.2e-7
 """Time of a search by triangle inequalities, per n^3, at a root gap of `REFERENCE_GAP`."""
 
 REFERENCE_GAP = 1.75

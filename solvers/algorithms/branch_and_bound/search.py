@@ -32,7 +32,7 @@ WORK_A_CALL = 100 * 100**3
 NANOSECONDS = 20
 """Approximate time of the first relaxation, per n^3."""
 
-FIRST_CALLS = 1000
+FIRST_CALLS = 150
 """Calls of the search without triangle inequalities before the first `Forecast`.
 
 The forecast decides whether to switch to the search with them. It is repeated whenever the calls
@@ -167,7 +167,7 @@ class _DenseSearch:
         while strong.is_open and not deadline.passed:
             self._improve(deadline)
             soon = deadline.within(self.improver.wait)
-            strong.search(soon, lambda: self._known(strong.open_bounds))
+            strong.search(deadline, lambda: self._known(strong.open_bounds), soon)
         return strong
 
     def states(self) -> States:

@@ -36,8 +36,11 @@ public:
     // Args:
     //     unary: `[n]`.
     //     pairwise: `[n, n]`, symmetric, with a zero diagonal.
+    //     inequalities: of which the Lagrangian of the root consists beside the score.
+    //     step: of the multipliers, at every level.
     //     stop: once it is set, the relaxation of the root ends early, with a worse bound.
-    Tree(std::span<const double> unary, Matrix<const double> pairwise, Stop stop);
+    Tree(std::span<const double> unary, Matrix<const double> pairwise,
+         std::vector<Inequality> inequalities, double step, Stop stop);
 
     Tree(const Tree&) = delete;
     Tree& operator=(const Tree&) = delete;
@@ -59,7 +62,9 @@ private:
     void copy_problem(std::span<const double> unary, Matrix<const double> pairwise);
     void begin_root(Stop stop);
     void relax(Node& node, Sweeps sweeps, int rounds, Stop stop);
-    double take_diagonal(Level& level);
+    void relax_lagrangian(Node& node, Sweeps sweeps, int rounds, Stop stop);
+    void mix_level(Node& node, Sweeps sweeps, Stop stop);
+    void take_diagonal(Node& node);
     void descend(Node& node);
     Index fix_by_bounds(Node& node, double bound, const Incumbent& incumbent);
     Index fix_dominated(Node& node);
@@ -71,6 +76,7 @@ private:
     Level& level_at(Index depth);
 
     Index n_;
+    double step_;
     Index top_ = 0;
     double root_bound_;  // infinite until the root is handled
     bool at_root_ = true;
