@@ -1,10 +1,9 @@
 """Best-first branch and bound for dense problems, with triangle inequalities.
 
 The semidefinite relaxation with triangle inequalities bounds a node. That takes some hundred times
-as long as a bound of the depth-first search. So every node is then given to the depth-first search,
-which adds the inequalities to the score and moves their multipliers at every level. Only where that
-search does not end within some thousand nodes is the node branched on. A node inherits vectors,
-inequalities and multipliers from its parent.
+as long as a bound of the depth-first search. A node inherits vectors, inequalities and multipliers
+from its parent. Each node that stays open is given to the depth-first search, which adds these
+inequalities to the score; the node is branched on if that search does not end soon.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -29,9 +28,9 @@ SIGNS: np.ndarray = np.array(
 """Signs of X_ij, X_ik and X_jk in the four kinds of triangle inequalities, as in `low_rank.hpp`."""
 
 ROUNDS = 60  # updates of the multipliers in a node
-ROOT_ROUNDS = 24  # updates before the root may be given up; it begins with no inequalities
+ROOT_ROUNDS = 40  # updates before the root may be given up; it begins with no inequalities
 PATIENCE = 3  # updates before another node may be given up
-PROBE = 10_000  # nodes of a depth-first search that may finish a node
+PROBE = 1000  # nodes of a depth-first search that may finish a node
 SLICE = 200  # nodes of it between two looks at the time
 FALL = 0.9  # of the gap of a node that was not finished: children with a larger one are not tried
 STEP = 0.015  # of the multipliers at a level, in units of the scale
@@ -105,6 +104,18 @@ class StrongTree:
         """`[nodes]`, an upper bound on the scores of each open node's states."""
         return np.array([-node.priority for node in (*self._open, *self._deeper)])
 
+    def bound_root(self, deadline: Deadline) -> Lagrangian:
+        """Bound the root, and return inequalities for a depth-first search of all states."""
+        (root,) = self._open
+        kept = np.arange(len(root.spins))
+        with deadline.flag() as stop:
+            bound = min(-root.priority, self._bound(root, kept, stop))
+        self._round(root.spins, kept)
+        self._open = []
+        if not self._prune(bound):
+            self._open = [replace(self._heir(root, kept), priority=-bound)]
+        return self._lagrangian
+
     def search(
         self, deadline: Deadline, news: Tell | None = None, soon: Deadline | None = None
     ) -> None:
@@ -154,18 +165,28 @@ class StrongTree:
         bound = min(bound, self._probe(node.spins, free, bound, stop))
         if bound == -math.inf:
             return
-        # The children start from these vectors and multipliers, which are nearly right for them.
-        points = node.points.copy()
-        points[:, kept] = self._relaxation.points
-        inequalities = self._relaxation.inequalities
-        multipliers = self._relaxation.multipliers
-        # Children keep fewer nodes, so inequalities are stored in the numbers of the whole problem.
-        inequalities[:, :3] = kept[inequalities[:, :3]]
+        heir = self._heir(node, kept)
         branch = kept[self._branch_node()]
         for number, value in enumerate((1, -1)):
             spins = node.spins.copy()
             spins[branch] = value
-            yield Node(-bound, 2 * self.nodes + number, spins, points, inequalities, multipliers)
+            yield replace(heir, priority=-bound, number=2 * self.nodes + number, spins=spins)
+
+    def _heir(self, node: Node, kept: np.ndarray) -> Node:
+        """Return a node with the vectors and multipliers of the relaxation, for its children."""
+        points = node.points.copy()
+        points[:, kept] = self._relaxation.points
+        inequalities = self._relaxation.inequalities
+        # Children keep fewer nodes, so inequalities are stored in the numbers of the whole problem.
+        inequalities[:, :3] = kept[inequalities[:, :3]]
+        multipliers = self._relaxation.multipliers
+        return replace(node, points=points, inequalities=inequalities, multipliers=multipliers)
+
+    @property
+    def _lagrangian(self) -> Lagrangian:
+        """The inequalities of the relaxation, in its numbers of the free variables."""
+        relaxation = self._relaxation
+        return Lagrangian(relaxation.inequalities, relaxation.multipliers, STEP * self._scale)
 
     def _prune(self, bound: float) -> bool:
         """Return whether a node with this bound is pruned, and record the bound if it is."""
@@ -237,9 +258,7 @@ class StrongTree:
         gap = bound - float(self._incumbent.best.scores[-1])
         if gap > self._reach:
             return bound
-        relaxation = self._relaxation
-        lagrangian = Lagrangian(relaxation.inequalities, relaxation.multipliers, STEP * self._scale)
-        left = self._search_depth_first(spins, free, PROBE, stop, lagrangian)
+        left = self._search_depth_first(spins, free, PROBE, stop, self._lagrangian)
         if left == -math.inf:
             self._reach = max(self._reach, gap / FALL)
         else:

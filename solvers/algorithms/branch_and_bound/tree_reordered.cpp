@@ -14,7 +14,8 @@ constexpr Index LEAF_VARIABLES = 9;  // enumerated
 constexpr Index LEAST_RELAXED = 24;  // smaller levels keep the diagonal that they have
 constexpr Sweeps ROOT_SWEEPS{200, 1e-6};
 constexpr Sweeps LEVEL_SWEEPS{7, 1e-4};
-constexpr Sweeps STEP_SWEEPS{3, 1e-4};  // before the multipliers of a level move
+constexpr Sweeps STEP_SWEEPS{6, 1e-4};  // before the multipliers of a level move
+constexpr Sweeps LAGRANGIAN_SWEEPS{14, 1e-4};
 constexpr int ROOT_ROUNDS = 3;
 constexpr int BOX_SWEEPS = 20;
 constexpr double LEAST_GAIN = 1e-3;  // of the gap: ascent that gains less ends
@@ -163,7 +164,7 @@ void Tree::descend(Node& node) {
     const bool had_inequalities = !node.level().inequalities.empty();
     node.descend(level, order_);
     if (had_inequalities)
-        relax_lagrangian(node, LEVEL_SWEEPS, 1, Stop(&NEVER));
+        relax_lagrangian(node, LAGRANGIAN_SWEEPS, 1, Stop(&NEVER));
     else if (level.size >= LEAST_RELAXED)
         relax(node, LEVEL_SWEEPS, 1, Stop(&NEVER));
     node.begin();
