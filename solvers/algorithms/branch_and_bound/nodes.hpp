@@ -43,19 +43,19 @@ struct Level {
     // Writes the coefficients of f from the scores and the inequalities.
     void compose();
 
-    Index depth;                     // its place among the levels of the current path
-    Index size = 0;                  // m
-    Index stride = 0;                // of rows
-    double constant = 0.0;           // score of the variables that are no longer there
-    double offset = 0.0;             // the constant of f
-    double weight = 0.0;             // at least the sum of |g_i| and |f - offset| everywhere
-    double rounding = 0.0;           // of the coefficients of f, summed over a state
-    double multipliers = 0.0;        // their sum
-    Row matrix;                      // [m, stride] W of the score
-    Row unary;                       // [stride] u of the score
-    Row lagrangian;                  // [m, stride] W of f; not used without inequalities
-    Row linear;                      // [stride] u of f
-    Row pull;                        // [stride] what the inequalities add to 2 u + W 1
+    Index depth;               // its place among the levels of the current path
+    Index size = 0;            // m
+    Index stride = 0;          // of rows
+    double constant = 0.0;     // score of the variables that are no longer there
+    double offset = 0.0;       // the constant of f
+    double weight = 0.0;       // at least the sum of |g_i| and |f - offset| everywhere
+    double rounding = 0.0;     // of the coefficients of f, summed over a state
+    double multipliers = 0.0;  // their sum
+    Row matrix;                // [m, stride] W of the score
+    Row unary;                 // [stride] u of the score
+    Row lagrangian;            // [m, stride] W of f; not used without inequalities
+    Row linear;                // [stride] u of f
+    Row pull;                  // [stride] what the inequalities add to 2 u + W 1
     std::vector<Inequality> inequalities;
     Row diagonal;                    // [stride] d
     Row vectors;                     // [m, VECTOR_STRIDE] of the semidefinite relaxation

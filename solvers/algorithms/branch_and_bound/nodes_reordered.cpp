@@ -62,8 +62,8 @@ void Level::resize(Index m) {
     stride = padded(m);
 }
 
-// With w = mu p_i p_j, the term w s_i s_j is w (4 z_i z_j - 2 z_i - 2 z_j + 1), and w (2 z_j - 1) if
-// node i is the constant. An inequality has at most 28 mu in all of its terms, and a coefficient
+// With w = mu p_i p_j, the term w s_i s_j is w (4 z_i z_j - 2 z_i - 2 z_j + 1), and w (2 z_j - 1)
+// if node i is the constant. An inequality has at most 28 mu in all of its terms, and a coefficient
 // has at most four terms of each: so many additions round the sum of all terms.
 void Level::compose() {
     std::copy_n(unary.begin(), stride, linear.begin());
@@ -186,8 +186,9 @@ void Node::begin() {
     const auto terms = static_cast<double>(level_->inequalities.size());
     level_->rounding = 0.0;
     if (terms > 0.0)
-        level_->rounding = 2.0 * ROUNDOFF * (4.0 * terms + 8.0) *
-                           (level_->weight + std::abs(level_->constant) + 40.0 * level_->multipliers);
+        level_->rounding =
+            2.0 * ROUNDOFF * (4.0 * terms + 8.0) *
+            (level_->weight + std::abs(level_->constant) + 40.0 * level_->multipliers);
     refresh();
 }
 

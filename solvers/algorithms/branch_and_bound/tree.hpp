@@ -5,6 +5,10 @@
 // never will. Variables whose other value is pruned are fixed. Once LEVEL_STEP variables are fixed,
 // the others become a level with a new, tighter diagonal. The smallest nodes are enumerated.
 //
+// The concave function may be that of a Lagrangian with triangle inequalities. The semidefinite
+// relaxation of a level then moves their multipliers too: as variables are fixed, the inequalities
+// of the root lose their worth, and with multipliers that stay the bounds are worse than without.
+//
 // The search keeps one node a depth. A node whose first child is being searched holds the branching
 // of the second one; that child then takes its place.
 #pragma once
