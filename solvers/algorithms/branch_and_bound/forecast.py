@@ -27,7 +27,7 @@ REFERENCE_GAP = 1.75
 GROWTH = 4.5
 """Growth of the logarithm of these times for each unit of the gap."""
 
-LEAST_GAP = 1.0
+LEAST_GAP = 1.4
 """Gap below which the time of a search by triangle inequalities does not fall any further."""
 
 MOST_LOGARITHM = 60.0
