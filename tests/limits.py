@@ -5,6 +5,7 @@ A test then needs no import of the module, and a limit that moves changes one li
 
 LIMITS = {
     # branch and bound
+    "best_first_seconds": "solvers.algorithms.branch_and_bound.forecast.BEST_FIRST_SECONDS",
     "calls_before_forecast": "solvers.algorithms.branch_and_bound.search.FIRST_CALLS",
     "leaf_variables": "solvers.algorithms.branch_and_bound.strong_tree.LEAF",
     "open_nodes": "solvers.algorithms.branch_and_bound.strong_tree.MOST_OPEN",

@@ -13,7 +13,7 @@ from solvers.algorithms.branch_and_bound import strong_tree
 from solvers.algorithms.branch_and_bound.forecast import Forecast
 from solvers.algorithms.branch_and_bound.search import search_dense
 from solvers.algorithms.branch_and_bound.strong_tree import SIGNS, StrongTree
-from solvers.algorithms.branch_and_bound.tree import Incumbent, Tree
+from solvers.algorithms.branch_and_bound.tree import PLAIN, Incumbent, Lagrangian, Tree
 from solvers.compiled._kernels.branch_and_bound import Relaxation
 from solvers.compiled.best import Best, in_order
 
@@ -142,15 +142,14 @@ def test_merged_inequalities_say_the_same():
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_the_tree_alone_ends_at_a_maximiser(kind, monkeypatch, limits):
-    """No probe, and leaves of two variables: the bounds decide."""
+    """No probe but of leaves of two variables: the bounds decide."""
     limits(leaf_variables=2)
     for seed in range(3):
         unary, pairwise = hostile(kind, 9, np.random.default_rng(seed))
         if not (np.abs(unary).any() or np.abs(pairwise).any()):
             continue
         tree = tree_of(unary, pairwise, score=0.0)
-        tree._reach = 0
-        monkeypatch.setattr(StrongTree, "_probe", _leaves_alone)
+        monkeypatch.setattr(StrongTree, "_probe", lambda self, spins, free, bound, stop: bound)
         tree.search(Deadline.after(None))
         assert len(tree.open_bounds) == 0
         assert tree._incumbent.best.scores[0] == best_score(unary, pairwise)
@@ -168,13 +167,11 @@ def test_a_node_is_rounded_to_a_state_that_no_flip_betters():
     assert ((1 - 2 * z) * (unary + pairwise @ z) <= 0).all()
 
 
-def _leaves_alone(self, spins, free, stop):
-    return len(free) <= 2 and self._search_depth_first(spins, free, 1 << 60, stop)
-
-
+@pytest.mark.parametrize("best_first_seconds", [0.0, math.inf])
 @pytest.mark.parametrize("most_open", [strong_tree.MOST_OPEN, 2])
-def test_a_search_with_triangles_ends_with_the_same_proof(most_open, limits):
-    limits(calls_before_forecast=0, open_nodes=most_open, probe_nodes=1, leaf_variables=2)
+def test_a_search_with_triangles_ends_with_the_same_proof(most_open, best_first_seconds, limits):
+    limits(calls_before_forecast=0, triangle_seconds=0.0, best_first_seconds=best_first_seconds)
+    limits(open_nodes=most_open, probe_nodes=1, leaf_variables=2)
     n = 20
     edges = np.stack(np.triu_indices(n, 1), axis=1)
     for seed in range(2):
@@ -207,7 +204,7 @@ def test_inequalities_that_find_no_room_are_left_out():
         points, none = generator.standard_normal((20, n)), np.zeros((0, 4), np.int16)
         stop = np.zeros(1, np.uint8)
         bound = relaxation.tighten(
-            couplings, 0.0, points, none, np.zeros(0), 3.0, -math.inf, 10, stop
+            couplings, 0.0, points, none, np.zeros(0), 3.0, -math.inf, 3, 10, stop
         )
         assert len(relaxation.inequalities) == len(relaxation.multipliers) <= room
         assert len(np.unique(relaxation.inequalities, axis=0)) == len(relaxation.inequalities)
@@ -322,3 +319,67 @@ def test_no_search_by_triangles_begins_after_the_deadline(monkeypatch):
     problem = Problem.from_arrays(generator.standard_normal((1, 80)), pairwise)
     z, bound, _ = search_module.rank_dense(problem, Deadline.after(1e-9), 1)
     assert problem.score_flat(z)[0] <= bound
+
+
+def random_inequalities(n, largest, generator):
+    """300 inequalities of n variables and the constant, with very different multipliers."""
+    nodes = generator.permuted(np.tile(np.arange(n + 1), (300, 1)), axis=1)[:, :3]
+    rows = np.column_stack((-np.sort(-nodes, axis=1), generator.integers(0, 4, 300)))
+    multipliers = largest * generator.random(300) ** 4
+    return Lagrangian(rows.astype(np.int16), multipliers, largest * generator.random())
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("size", [1e-9, 1e-2, 1.0, 100.0])
+def test_a_depth_first_search_with_any_multipliers_finds_what_is_better_by_a_unit(kind, size):
+    n = 13
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        unary, pairwise = hostile(kind, n, generator)
+        best = best_score(unary, pairwise)
+        largest = size * float(np.abs(pairwise).max())
+        lagrangian = random_inequalities(n, largest, generator)
+        states = Best.of(np.zeros((1, n), np.int8), np.full(1, best - 1.0), 1)
+        incumbent = Incumbent(states, 0.0, np.full(1, -math.inf))
+        tree = Tree(unary, pairwise, incumbent, np.zeros(1, np.uint8), lagrangian)
+        tree.run(1)
+        assert tree.root_bound >= best
+        while tree.is_open:
+            tree.run(1)
+            assert max([incumbent.best.scores[0], *tree.open_bounds]) >= best
+        assert incumbent.best.scores[0] == best
+        (z,) = in_order(incumbent.best)
+        assert z @ unary + z @ pairwise @ z / 2 == best
+
+
+def test_the_inequalities_of_the_root_halve_the_gap_of_a_depth_first_search():
+    unary, pairwise = hostile("normal", 60, np.random.default_rng(0))
+    incumbent = Incumbent(
+        Best.of(np.zeros((1, 60), np.int8), np.zeros(1), 1), 0.0, np.full(1, -math.inf)
+    )
+    strong = StrongTree(unary, pairwise, incumbent, math.inf)
+    lagrangian = strong.bound_root(Deadline.after(None))
+    bounds = []
+    for terms in (PLAIN, lagrangian):
+        tree = Tree(unary, pairwise, incumbent, np.zeros(1, np.uint8), terms)
+        tree.run(1)
+        bounds.append(tree.root_bound)
+        tree.run(1 << 60)
+    best = incumbent.best.scores[0]
+    assert best <= bounds[1] < best + 0.5 * (bounds[0] - best)
+    assert -strong._open[0].priority >= best
+
+
+@pytest.mark.parametrize("multiplier", [-1.0, math.nan, math.inf])
+def test_multipliers_are_finite_and_not_negative(multiplier):
+    inequality = np.array([[2, 1, 0, 0]], np.int16)
+    tree = Lagrangian(inequality, np.full(1, multiplier), 0.0)
+    with pytest.raises(ValueError, match="multipliers"):
+        Tree(np.zeros(2), np.zeros((2, 2)), None, np.zeros(1, np.uint8), tree)
+
+
+def test_a_node_whose_search_is_interrupted_stays_open():
+    tree = tree_of(*hostile("normal", 5, np.random.default_rng(0)), score=-math.inf)
+    (node,) = tree._open
+    assert list(tree._handle(node, np.ones(1, np.uint8))) == [node]
+    assert list(tree._handle(node, np.zeros(1, np.uint8))) == []

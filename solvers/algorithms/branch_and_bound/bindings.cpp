@@ -11,12 +11,37 @@ namespace {
 using Reals = Array<const double, 1>;
 using RealMatrix = Array<const double, 2>;
 
-void init_tree(Tree* self, Reals unary, RealMatrix pairwise, StopFlag stop) {
+std::vector<Triangle> triangles_of(const Array<const std::int16_t, 2>& rows, Index m) {
+    require(rows.shape(1) == 4, "an inequality has three nodes and a kind");
+    std::vector<Triangle> triangles;
+    for (std::size_t t = 0; t < rows.shape(0); ++t) {
+        const std::int16_t* row = rows.data() + 4 * t;
+        require(m > row[0] && row[0] > row[1] && row[1] > row[2] && row[2] >= 0,
+                "the nodes of an inequality fall");
+        require(0 <= row[3] && row[3] < 4, "there are four kinds of inequalities");
+        triangles.push_back({row[0], row[1], row[2], row[3]});
+    }
+    return triangles;
+}
+
+void init_tree(Tree* self, Reals unary, RealMatrix pairwise,
+               Array<const std::int16_t, 2> inequalities, Reals multipliers, double step,
+               StopFlag stop) {
     require(pairwise.shape(0) == unary.shape(0) && pairwise.shape(1) == unary.shape(0),
             "pairwise has a row and a column for each variable");
+    require(multipliers.shape(0) == inequalities.shape(0), "every inequality has a multiplier");
+    const std::vector<Triangle> triangles =
+        triangles_of(inequalities, static_cast<Index>(unary.shape(0)) + 1);
+    std::vector<Inequality> terms;
+    for (std::size_t t = 0; t < triangles.size(); ++t) {
+        const double multiplier = multipliers.data()[t];
+        require(0.0 <= multiplier && multiplier < std::numeric_limits<double>::infinity(),
+                "multipliers are finite and not negative");
+        terms.push_back(inequality_of(triangles[t], multiplier));
+    }
     const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
-    new (self) Tree(view(unary), view(pairwise), flag);
+    new (self) Tree(view(unary), view(pairwise), std::move(terms), step, flag);
 }
 
 Index run_tree(Tree& tree, Index budget, Array<double, 1> scores, Array<Index, 1> places,
@@ -42,22 +67,9 @@ void init_relaxation(Relaxation* self, Index nodes, Index rank, Index room) {
     new (self) Relaxation(nodes, rank, room);
 }
 
-std::vector<Triangle> triangles_of(const Array<const std::int16_t, 2>& rows, Index m) {
-    require(rows.shape(1) == 4, "an inequality has three nodes and a kind");
-    std::vector<Triangle> triangles;
-    for (std::size_t t = 0; t < rows.shape(0); ++t) {
-        const std::int16_t* row = rows.data() + 4 * t;
-        require(m > row[0] && row[0] > row[1] && row[1] > row[2] && row[2] >= 0,
-                "the nodes of an inequality fall");
-        require(0 <= row[3] && row[3] < 4, "there are four kinds of inequalities");
-        triangles.push_back({row[0], row[1], row[2], row[3]});
-    }
-    return triangles;
-}
-
 double tighten(Relaxation& relaxation, RealMatrix couplings, double constant, RealMatrix points,
                Array<const std::int16_t, 2> inequalities, Reals multipliers, double scale,
-               double threshold, Index rounds, StopFlag stop) {
+               double threshold, Index patience, Index rounds, StopFlag stop) {
     const auto m = static_cast<Index>(couplings.shape(0));
     require(couplings.shape(1) == couplings.shape(0) && 0 < m && m <= relaxation.capacity(),
             "couplings has a row and a column for each node, of which there is room for so many");
@@ -71,7 +83,7 @@ double tighten(Relaxation& relaxation, RealMatrix couplings, double constant, Re
     const Stop flag = stop_of(stop);
     nb::gil_scoped_release unlocked;
     relaxation.load(view(couplings), constant, view(points), std::move(nodes), copied(multipliers));
-    return relaxation.tighten(scale, threshold, rounds, flag);
+    return relaxation.tighten(scale, threshold, patience, rounds, flag);
 }
 
 // Rows without their padding.
@@ -111,7 +123,8 @@ BIND_KERNELS(branch_and_bound, m) {
     nb::class_<Tree>(m, "Tree",
                      "The depth-first search of one instance, whose scores are whole numbers.")
         .def("__init__", &init_tree, nb::arg("unary").noconvert(), nb::arg("pairwise").noconvert(),
-             nb::arg("stop").noconvert())
+             nb::arg("inequalities").noconvert(), nb::arg("multipliers").noconvert(),
+             nb::arg("step"), nb::arg("stop").noconvert())
         .def("run", &run_tree, nb::arg("budget"), nb::arg("scores").noconvert(),
              nb::arg("places").noconvert(), nb::arg("states").noconvert(), nb::arg("margin"),
              nb::arg("ceiling").noconvert(), "Handle up to `budget` nodes; return how many.")
@@ -127,7 +140,7 @@ BIND_KERNELS(branch_and_bound, m) {
         .def("tighten", &tighten, nb::arg("couplings").noconvert(), nb::arg("constant"),
              nb::arg("points").noconvert(), nb::arg("inequalities").noconvert(),
              nb::arg("multipliers").noconvert(), nb::arg("scale"), nb::arg("threshold"),
-             nb::arg("rounds"), nb::arg("stop").noconvert(),
+             nb::arg("patience"), nb::arg("rounds"), nb::arg("stop").noconvert(),
              "Return an upper bound on all scores: the threshold, or a larger one.")
         .def_prop_ro("points", &rows_of<&LowRank::points>, nb::rv_policy::move,
                      "`[r, m]`: multiples of the vectors, as they were last.")

@@ -15,21 +15,26 @@ from __future__ import annotations
 import math
 import time
 
-STRONG_SECONDS = 1.5e-6
-"""Time of a search by triangle inequalities, per n^3, at a root gap of `REFERENCE_GAP`."""
+STRONG_SECONDS = 1.2e-7
+"""Time of a depth-first search with triangle inequalities, per n^3, at a gap of `REFERENCE_GAP`.
 
-REFERENCE_GAP = 1.75
-"""Gap of the root, in mean d_i, to which `STRONG_SECONDS` refers."""
-
-GROWTH = 4.5
-"""Growth of the logarithm of that time for each unit of the gap.
-
-Measured for n = 90 to 150, in microseconds: 3 and 4 at 1.75, 8 at 1.89, 14 at 1.97, 22 at 2.17.
-Since then the kernels take 0.4 of their time, measured for whole trees of n = 60 and 70, which
-`STRONG_SECONDS` contains.
+Measured for n = 150 with normal scores, in seconds: 0.2 at a gap of 1.7, 0.6 at 2.1, 1.3 at 1.9 and
+3.1 at 2.2.
 """
 
-LEAST_GAP = 1.0
+BEST_FIRST_SECONDS = 1.5e-6
+"""Time of a best-first search with triangle inequalities, likewise.
+
+Measured for n = 90 to 150.
+"""
+
+REFERENCE_GAP = 1.75
+"""Gap of the root, in mean d_i, to which these times refer."""
+
+GROWTH = 4.5
+"""Growth of the logarithm of these times for each unit of the gap."""
+
+LEAST_GAP = 1.4
 """Gap below which the time of a search by triangle inequalities does not fall any further."""
 
 MOST_LOGARITHM = 60.0
@@ -82,8 +87,7 @@ class Forecast:
 
     def seconds_by_triangles(self, gap: float) -> float:
         """Return how long a search by triangle inequalities takes, from the gap in mean d_i."""
-        growth = GROWTH * (max(gap, LEAST_GAP) - REFERENCE_GAP)
-        return STRONG_SECONDS * self._n**3 * math.exp(min(MOST_LOGARITHM, growth))
+        return STRONG_SECONDS * _work(self._n, gap)
 
     def depth_first_ends_sooner(self, gap: float, seconds_left: float) -> bool:
         """Return whether the depth-first search will end before the other, within `seconds_left`.
@@ -100,3 +104,14 @@ class Forecast:
         self._last_factor = factor
         remaining = factor * (time.thread_time() - self._begin)
         return falls and remaining <= min(self.seconds_by_triangles(gap), seconds_left)
+
+
+def seconds_best_first(n: int, gap: float) -> float:
+    """Return how long a best-first search by triangle inequalities takes."""
+    return BEST_FIRST_SECONDS * _work(n, gap)
+
+
+def _work(n: int, gap: float) -> float:
+    """Return n^3, times the growth of a search with the gap of its root in mean d_i."""
+    growth = GROWTH * (max(gap, LEAST_GAP) - REFERENCE_GAP)
+    return n**3 * math.exp(min(MOST_LOGARITHM, growth))

@@ -1,7 +1,9 @@
 // Partial assignments of a dense pairwise problem, bounded by a point of its concave relaxation.
 //
 // A *level* is the subproblem of the free variables of some node, with a diagonal d that makes
-// f(x) = constant + 1/2 x'(W - diag d)x + (u + d/2)'x concave; f is the score where x is binary.
+// f(x) = constant + 1/2 x'(W - diag d)x + (u + d/2)'x concave; f is the score where x is binary. If
+// the level has inequalities, W, u and the constant in f are those of the Lagrangian, and f is at
+// least the score.
 //
 // A *node* has a level, the variables of it that are fixed, a point x of the box, the gradient g of
 // f at x, and f(x). Any y of the box has f(y) <= f(x) + g'(y - x). So
@@ -16,6 +18,7 @@
 
 #include <vector>
 
+#include "solvers/algorithms/branch_and_bound/inequalities.hpp"
 #include "solvers/algorithms/branch_and_bound/registers.hpp"
 
 namespace solvers::branch_and_bound {
@@ -27,20 +30,33 @@ struct Level {
     // Allocates for m variables, of n in the whole problem.
     Level(Index m, Index n, Index depth);
 
-    PaddedMatrix<double> pairwise() { return {matrix.data(), size, stride}; }
-    PaddedMatrix<const double> pairwise() const { return {matrix.data(), size, stride}; }
-    const double* row(Index i) const { return matrix.data() + i * stride; }
+    PaddedMatrix<double> scores() { return {matrix.data(), size, stride}; }
+    const double* score_row(Index i) const { return matrix.data() + i * stride; }
+    // W of the function f.
+    PaddedMatrix<const double> pairwise() const {
+        return {inequalities.empty() ? matrix.data() : lagrangian.data(), size, stride};
+    }
 
     // Resizes to a problem of m variables, without writing their numbers.
     void resize(Index m);
 
-    Index depth;                     // its place among the levels of the current path
-    Index size = 0;                  // m
-    Index stride = 0;                // of rows
-    double constant = 0.0;           // score of the variables that are no longer there
-    double weight = 0.0;             // at least the sum of |g_i| and |f - constant| everywhere
-    Row matrix;                      // [m, stride] W
-    Row unary;                       // [stride] u
+    // Writes the coefficients of f from the scores and the inequalities.
+    void compose();
+
+    Index depth;               // its place among the levels of the current path
+    Index size = 0;            // m
+    Index stride = 0;          // of rows
+    double constant = 0.0;     // score of the variables that are no longer there
+    double offset = 0.0;       // the constant of f
+    double weight = 0.0;       // at least the sum of |g_i| and |f - offset| everywhere
+    double rounding = 0.0;     // of the coefficients of f, summed over a state
+    double multipliers = 0.0;  // their sum
+    Row matrix;                // [m, stride] W of the score
+    Row unary;                 // [stride] u of the score
+    Row lagrangian;            // [m, stride] W of f; not used without inequalities
+    Row linear;                // [stride] u of f
+    Row pull;                  // [stride] what the inequalities add to 2 u + W 1
+    std::vector<Inequality> inequalities;
     Row diagonal;                    // [stride] d
     Row vectors;                     // [m, VECTOR_STRIDE] of the semidefinite relaxation
     std::vector<Index> variable;     // [m] numbers of the variables in the whole problem
@@ -77,8 +93,8 @@ public:
     void start(Level& level);
 
     // Becomes the root of a level of its free variables, which `order` lists by their numbers in
-    // the old level; its point stays. Writes all of the new level except `constant`, `unary` and
-    // `fixed`.
+    // the old level; its point stays. `constant`, `unary` and `fixed` of the new level are there
+    // already.
     void descend(Level& level, std::span<const Index> order);
 
     // Call this once a new level has its diagonal and the node its point.
@@ -132,6 +148,7 @@ public:
     double branch_value = 0.0;
 
 private:
+    void hand_down_inequalities(Level& level, std::span<const Index> order) const;
     double move(Index i, double step);
     bool ascend(Index i, double& gained);
     unsigned movable(Index i) const;

@@ -50,6 +50,8 @@ Level::Level(Index m, Index n, Index depth)
     : depth(depth),
       matrix(m * padded(m) + PADDING),
       unary(padded(m)),
+      linear(padded(m)),
+      pull(padded(m)),
       diagonal(padded(m)),
       vectors(m * VECTOR_STRIDE),
       variable(m),
@@ -60,12 +62,43 @@ void Level::resize(Index m) {
     stride = padded(m);
 }
 
+// With w = mu p_i p_j, the term w s_i s_j is w (4 z_i z_j - 2 z_i - 2 z_j + 1), and w (2 z_j - 1)
+// if node i is the constant. An inequality has at most 28 mu in all of its terms, and a coefficient
+// has at most four terms of each: so many additions round the sum of all terms.
+void Level::compose() {
+    std::copy_n(unary.begin(), stride, linear.begin());
+    std::fill_n(pull.begin(), stride, 0.0);
+    offset = constant;
+    multipliers = 0.0;
+    if (inequalities.empty()) return;
+    lagrangian.resize(matrix.size());
+    std::copy_n(matrix.begin(), size * stride, lagrangian.begin());
+    for (const Inequality& inequality : inequalities) {
+        offset += inequality.multiplier;
+        multipliers += inequality.multiplier;
+        inequality.for_each_pair([&](Index i, Index j, int sign) {
+            const double weight = sign * inequality.multiplier;
+            if (i == 0) {
+                linear[j - 1] += 2.0 * weight;
+                pull[j - 1] += 4.0 * weight;
+                offset -= weight;
+                return;
+            }
+            lagrangian[(i - 1) * stride + j - 1] += 4.0 * weight;
+            lagrangian[(j - 1) * stride + i - 1] += 4.0 * weight;
+            linear[i - 1] -= 2.0 * weight;
+            linear[j - 1] -= 2.0 * weight;
+            offset += weight;
+        });
+    }
+}
+
 void Node::start(Level& level) {
     level_ = &level;
     free_count_ = level.size;
     const Register zero{};
     for (Index i = 0; i < level.size; ++i) {
-        const double* row = level.row(i);
+        const double* row = level.score_row(i);
         Register positive{};
         Register negative{};
         for (Index j = 0; j < level.stride; j += REGISTER_LANES) {
@@ -78,10 +111,21 @@ void Node::start(Level& level) {
     }
 }
 
+// Gives the new level what is left of the inequalities of the old one.
+void Node::hand_down_inequalities(Level& level, std::span<const Index> order) const {
+    level.inequalities.clear();
+    if (level_->inequalities.empty()) return;
+    std::vector<std::int16_t> place(static_cast<std::size_t>(level_->size) + 1);
+    for (std::size_t a = 0; a < order.size(); ++a)
+        place[static_cast<std::size_t>(order[a]) + 1] = static_cast<std::int16_t>(a + 1);
+    merge(level_->inequalities, place, x_, level.inequalities);
+}
+
 // The fields of fixed variables are part of the new unary scores, and the pairs of free variables
 // are the same as before, so high and low stay.
 void Node::descend(Level& level, std::span<const Index> order) {
     const Level& old = *level_;
+    hand_down_inequalities(level, order);
     gather(x_, x_, order, level.stride);
     gather(high_, high_, order, level.stride);
     gather(low_, low_, order, level.stride);
@@ -91,13 +135,14 @@ void Node::descend(Level& level, std::span<const Index> order) {
     const std::vector<Run> runs = runs_of(order);
     for (Index a = 0; a < level.size; ++a) {
         const Index i = order[a];
-        double* row = level.pairwise()[a];
-        gather_runs(row, old.row(i), runs);
+        double* row = level.scores()[a];
+        gather_runs(row, old.score_row(i), runs);
         std::fill(row + level.size, row + level.stride, 0.0);
         level.variable[a] = old.variable[i];
         std::copy_n(&old.vectors[i * VECTOR_STRIDE], VECTOR_STRIDE,
                     &level.vectors[a * VECTOR_STRIDE]);
     }
+    level.compose();
     level_ = &level;
     free_count_ = level.size;
 }
@@ -111,13 +156,13 @@ void Node::refresh() {
     Register doubled{};  // sum of x_i (u_i + d_i / 2 + g_i)
     for (Index i = 0; i < level.stride; i += step) {
         Register sums[step / REGISTER_LANES] = {};
-        const double* row = level.matrix.data() + i;
+        const double* row = level.pairwise().data + i;
         for (Index j = 0; j < level.size; ++j, row += level.stride)
             for (Index s = 0; s < step / REGISTER_LANES; ++s)
                 sums[s] += spread(x_[j]) * load_register(row + s * REGISTER_LANES);
         for (Index s = 0; s < step / REGISTER_LANES; ++s) {
             const Index place = i + s * REGISTER_LANES;
-            const Register unary = load_register(&level.unary[place]);
+            const Register unary = load_register(&level.linear[place]);
             const Register diagonal = load_register(&level.diagonal[place]);
             const Register at = load_register(x_ + place);
             const Register linear = unary + spread(0.5) * diagonal;
@@ -126,30 +171,38 @@ void Node::refresh() {
             doubled += at * (linear + gradient);
         }
     }
-    value_ = level.constant + 0.5 * sum(doubled);
+    value_ = level.offset + 0.5 * sum(doubled);
     updates_ = 0;
 }
 
 void Node::begin() {
     Register weight{};
     for (Index i = 0; i < level_->stride; i += REGISTER_LANES)
-        weight += magnitude(load_register(&level_->unary[i])) +
+        weight += magnitude(load_register(&level_->linear[i])) +
                   spread(2.0) * load_register(&level_->diagonal[i]) +
                   (load_register(high_ + i) - load_register(low_ + i));
-    level_->weight = sum(weight);
+    // Each of the three pairs of an inequality adds 4 mu to two entries of W.
+    level_->weight = sum(weight) + 24.0 * level_->multipliers;
+    const auto terms = static_cast<double>(level_->inequalities.size());
+    level_->rounding = 0.0;
+    if (terms > 0.0)
+        level_->rounding =
+            2.0 * ROUNDOFF * (4.0 * terms + 8.0) *
+            (level_->weight + std::abs(level_->constant) + 40.0 * level_->multipliers);
     refresh();
 }
 
 double Node::rounding() const {
     const auto operations = static_cast<double>(2 * (updates_ + level_->size) + 8);
-    return 2.0 * ROUNDOFF * operations * (level_->weight + std::abs(level_->constant));
+    return 2.0 * ROUNDOFF * operations * (level_->weight + std::abs(level_->offset)) +
+           level_->rounding;
 }
 
 // Updates g for x_i += step and returns the gain of f; x itself stays.
 double Node::move(Index i, double step) {
     const double curvature = level_->diagonal[i];
     const double gain = step * (gradient_[i] - 0.5 * curvature * step);
-    add(gradient_, step, level_->row(i), level_->stride);
+    add(gradient_, step, level_->pairwise()[i], level_->stride);
     gradient_[i] -= curvature * step;
     return gain;
 }
@@ -163,7 +216,7 @@ void Node::fix(Index i, double bit) {
     }
     // A pair score that is certain now is no longer uncertain; neither is one that is certainly
     // lost.
-    const double* row = level_->row(i);
+    const double* row = level_->score_row(i);
     const Register zero{};
     double* gains = bit > 0.5 ? low_ : high_;
     double* losses = bit > 0.5 ? high_ : low_;
@@ -251,7 +304,7 @@ double Node::fixed_score(std::vector<Index>& order, Row& fields) const {
             order.push_back(i);
         } else if (x_[i] != 0.0) {
             score += fields[i];
-            add(fields.data(), 1.0, level.row(i), level.stride);
+            add(fields.data(), 1.0, level.score_row(i), level.stride);
         }
     }
     return score;

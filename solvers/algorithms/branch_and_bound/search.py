@@ -8,6 +8,7 @@ original one once the sum of the roundings is added.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,9 +23,9 @@ from ..local_search.improvement import Improver
 from ..local_search.near_states import near_states
 from ..local_search.warm_start import first_state
 from ..precision.units import Units, to_units
-from .forecast import Forecast
+from .forecast import Forecast, seconds_best_first
 from .strong_tree import StrongTree
-from .tree import Incumbent, Tree
+from .tree import Incumbent, Lagrangian, Tree
 
 WORK_A_CALL = 100 * 100**3
 """Work between two checks of the time, as nodes times n^3: about 10 ms."""
@@ -32,12 +33,13 @@ WORK_A_CALL = 100 * 100**3
 NANOSECONDS = 20
 """Approximate time of the first relaxation, per n^3."""
 
-FIRST_CALLS = 1000
+FIRST_CALLS = 150
 """Calls of the search without triangle inequalities before the first `Forecast`.
 
-The forecast decides whether to switch to the search with them. It is repeated whenever the calls
-have doubled. The gap of the root does not determine the number of nodes. If pairs exclude each
-other, few nodes remain at a large gap, and on QPLIB 5721 many remain at a small one.
+They take about as long as the relaxation of the root with triangle inequalities. The forecast
+decides whether to switch to the search with them. It is repeated whenever the calls have doubled.
+The gap of the root does not determine the number of nodes. If pairs exclude each other, few nodes
+remain at a large gap, and on QPLIB 5721 many remain at a small one.
 """
 
 FIRST_SHARE = 0.2
@@ -91,9 +93,8 @@ def rank_dense(
     nodes = tree.nodes
     if tree.is_open and not deadline.passed:
         # From the root again, with the incumbent of the depth-first search.
-        strong = search.best_first(tree.root_bound, deadline)
-        bounds = strong.open_bounds
-        nodes += strong.nodes
+        bounds, more_nodes = search.with_triangles(tree, deadline)
+        nodes += more_nodes
     return search.states()[:count], search.bound(bounds), nodes
 
 
@@ -148,8 +149,7 @@ class _DenseSearch:
         first = deadline.within(FIRST_SHARE * deadline.left)
         while tree.is_open and not deadline.passed:
             if forecast.is_due or (first.passed and forecast.calls >= LEAST_CALLS):
-                gap = _ratio(tree.root_bound - float(self.incumbent.best.scores[-1]), tree.scale)
-                if not forecast.depth_first_ends_sooner(gap, deadline.left):
+                if not forecast.depth_first_ends_sooner(self._relative_gap(tree), deadline.left):
                     break
                 # The forecast keeps depth first; from here on only the forecast decides when to
                 # stop.
@@ -161,14 +161,52 @@ class _DenseSearch:
                 self._improve(deadline)
         return tree
 
-    def best_first(self, root_bound: float, deadline: Deadline) -> StrongTree:
+    def with_triangles(self, plain: Tree, deadline: Deadline) -> tuple[np.ndarray, int]:
+        """Search with triangle inequalities; return bounds on the open states, and the nodes.
+
+        The search is depth-first. It becomes best-first after the time that such a search probably
+        takes.
+
+        Args:
+            plain: the depth-first search without inequalities, after its root.
+            deadline: time at which the search ends.
+        """
+        strong = StrongTree(self.h, self.matrix, self.incumbent, plain.root_bound)
+        lagrangian = strong.bound_root(deadline)
+        if not strong.is_open or deadline.passed:
+            return strong.open_bounds, 1
+        tree = self._depth_first_with(lagrangian, plain, deadline)
+        if not tree.is_open or deadline.passed:
+            return np.minimum(tree.open_bounds, strong.open_bounds.max()), tree.nodes + 1
+        self._best_first(strong, deadline)
+        return strong.open_bounds, tree.nodes + strong.nodes + 1
+
+    def _depth_first_with(self, lagrangian: Lagrangian, plain: Tree, deadline: Deadline) -> Tree:
+        """Search depth first with inequalities, no longer than a best-first search would take."""
+        n = len(self.h)
+        with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
+            tree = Tree(self.h, self.matrix, self.incumbent, stop, lagrangian)
+        begin = time.thread_time()
+        while tree.is_open and not deadline.passed:
+            gap = self._relative_gap(plain)
+            if time.thread_time() - begin > seconds_best_first(n, gap):
+                break
+            deadline.tell(partial(self._known, tree.open_bounds))
+            tree.run(max(1, WORK_A_CALL // n**3))
+            if tree.is_open:
+                self._improve(deadline)
+        return tree
+
+    def _best_first(self, strong: StrongTree, deadline: Deadline) -> None:
         """Search best first, by bounds with triangle inequalities."""
-        strong = StrongTree(self.h, self.matrix, self.incumbent, root_bound)
         while strong.is_open and not deadline.passed:
             self._improve(deadline)
             soon = deadline.within(self.improver.wait)
-            strong.search(soon, lambda: self._known(strong.open_bounds))
-        return strong
+            strong.search(deadline, lambda: self._known(strong.open_bounds), soon)
+
+    def _relative_gap(self, tree: Tree) -> float:
+        """Return the gap of the root of a search without inequalities, in mean d_i."""
+        return _ratio(tree.root_bound - float(self.incumbent.best.scores[-1]), tree.scale)
 
     def states(self) -> States:
         """Return the best states `[states, n]` of the problem in order."""

@@ -1,9 +1,9 @@
 """Best-first branch and bound for dense problems, with triangle inequalities.
 
 The semidefinite relaxation with triangle inequalities bounds a node. That takes some hundred times
-as long as a bound of the depth-first search, and pays if the latter leaves a large gap. A node
-inherits vectors, inequalities and multipliers from its parent. If the depth-first search is likely
-to end within a few nodes, it is tried first.
+as long as a bound of the depth-first search. A node inherits vectors, inequalities and multipliers
+from its parent. Each node that stays open is given to the depth-first search, which adds these
+inequalities to the score; the node is branched on if that search does not end soon.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ...compiled._kernels import branch_and_bound as kernels
 from ...compiled.best import Best, take
 from ...limits.deadline import Deadline
 from ...limits.progress import Tell
-from .tree import Incumbent, Tree
+from .tree import PLAIN, Incumbent, Lagrangian, Tree
 
 ROUNDOFF = 2.0**-53
 SIGNS: np.ndarray = np.array(
@@ -28,7 +28,12 @@ SIGNS: np.ndarray = np.array(
 """Signs of X_ij, X_ik and X_jk in the four kinds of triangle inequalities, as in `low_rank.hpp`."""
 
 ROUNDS = 60  # updates of the multipliers in a node
-PROBE = 20  # nodes of a depth-first search that may finish a node
+ROOT_ROUNDS = 40  # updates before the root may be given up; it begins with no inequalities
+PATIENCE = 3  # updates before another node may be given up
+PROBE = 1000  # nodes of a depth-first search that may finish a node
+SLICE = 200  # nodes of it between two looks at the time
+FALL = 0.9  # of the gap of a node that was not finished: children with a larger one are not tried
+STEP = 0.015  # of the multipliers at a level, in units of the scale
 LEAF = 24  # free variables up to which the depth-first search finishes a node in any case
 MOST_OPEN = 5000  # nodes; beyond that the search goes deeper first, so that memory is bounded
 ELSEWHERE = np.int8(2)  # marks a state that is not below a node, in place of its values
@@ -79,7 +84,7 @@ class StrongTree:
         rank = 4 * math.ceil(0.8 * math.sqrt(size))
         room = 40 * size + 4000
         self._relaxation = kernels.Relaxation(size, rank, room)
-        self._reach = len(unary) - 1  # free variables that a probe can probably handle
+        self._reach = math.inf  # gap that a probe can probably close
         self._random = np.random.default_rng(0)
         points = self._random.standard_normal((rank, size)).astype(np.float32)
         spins = np.zeros(size, np.int8)
@@ -99,8 +104,28 @@ class StrongTree:
         """`[nodes]`, an upper bound on the scores of each open node's states."""
         return np.array([-node.priority for node in (*self._open, *self._deeper)])
 
-    def search(self, deadline: Deadline, news: Tell | None = None) -> None:
-        """Search until no node is open or the deadline passes, and report `news` between nodes."""
+    def bound_root(self, deadline: Deadline) -> Lagrangian:
+        """Bound the root, and return inequalities for a depth-first search of all states."""
+        (root,) = self._open
+        kept = np.arange(len(root.spins))
+        with deadline.flag() as stop:
+            bound = min(-root.priority, self._bound(root, kept, stop))
+        self._round(root.spins, kept)
+        self._open = []
+        if not self._prune(bound):
+            self._open = [replace(self._heir(root, kept), priority=-bound)]
+        return self._lagrangian
+
+    def search(
+        self, deadline: Deadline, news: Tell | None = None, soon: Deadline | None = None
+    ) -> None:
+        """Search until no node is open or the deadline passes, and report `news` between nodes.
+
+        Args:
+            deadline: interrupts the bound of a node too, which is then worse than it could be.
+            news: what to report.
+            soon: after this time the search ends with the node that it handles.
+        """
         with deadline.flag() as stop:
             while self.is_open and not stop[0]:
                 if news is not None:
@@ -116,13 +141,19 @@ class StrongTree:
                         heapq.heappush(self._open, child)
                     else:
                         self._deeper.append(child)
+                if soon is not None and soon.passed:
+                    break
 
     def _handle(self, node: Node, stop: np.ndarray) -> Iterator[Node]:
         """Yield the children of a node, or the node itself if it was interrupted."""
         self.nodes += 1
         free = np.flatnonzero(node.spins == 0)
         # The bound of the parent may be enough by now, since the incumbent rises in the meantime.
-        if self._prune(-node.priority) or self._probe(node.spins, free, stop):
+        if self._prune(-node.priority):
+            return
+        if len(free) <= LEAF:
+            if self._search_depth_first(node.spins, free, 1 << 60, stop, PLAIN) > -math.inf:
+                yield node
             return
         kept = np.concatenate(([0], free))
         # The bound of the parent holds for the child, whose own relaxation may be stopped early.
@@ -131,18 +162,31 @@ class StrongTree:
         self._round(node.spins, kept)
         if self._prune(bound):
             return
-        # The children start from these vectors and multipliers, which are nearly right for them.
-        points = node.points.copy()
-        points[:, kept] = self._relaxation.points
-        inequalities = self._relaxation.inequalities
-        multipliers = self._relaxation.multipliers
-        # Children keep fewer nodes, so inequalities are stored in the numbers of the whole problem.
-        inequalities[:, :3] = kept[inequalities[:, :3]]
+        bound = min(bound, self._probe(node.spins, free, bound, stop))
+        if bound == -math.inf:
+            return
+        heir = self._heir(node, kept)
         branch = kept[self._branch_node()]
         for number, value in enumerate((1, -1)):
             spins = node.spins.copy()
             spins[branch] = value
-            yield Node(-bound, 2 * self.nodes + number, spins, points, inequalities, multipliers)
+            yield replace(heir, priority=-bound, number=2 * self.nodes + number, spins=spins)
+
+    def _heir(self, node: Node, kept: np.ndarray) -> Node:
+        """Return a node with the vectors and multipliers of the relaxation, for its children."""
+        points = node.points.copy()
+        points[:, kept] = self._relaxation.points
+        inequalities = self._relaxation.inequalities
+        # Children keep fewer nodes, so inequalities are stored in the numbers of the whole problem.
+        inequalities[:, :3] = kept[inequalities[:, :3]]
+        multipliers = self._relaxation.multipliers
+        return replace(node, points=points, inequalities=inequalities, multipliers=multipliers)
+
+    @property
+    def _lagrangian(self) -> Lagrangian:
+        """The inequalities of the relaxation, in its numbers of the free variables."""
+        relaxation = self._relaxation
+        return Lagrangian(relaxation.inequalities, relaxation.multipliers, STEP * self._scale)
 
     def _prune(self, bound: float) -> bool:
         """Return whether a node with this bound is pruned, and record the bound if it is."""
@@ -171,6 +215,7 @@ class StrongTree:
                 *_restricted(node, kept),
                 self._scale,
                 threshold,
+                PATIENCE if len(node.multipliers) else ROOT_ROUNDS,
                 ROUNDS,
                 stop,
             )
@@ -208,24 +253,31 @@ class StrongTree:
         distance /= np.sqrt(np.maximum(lengths, np.finfo(float).tiny))
         return 1 + int(np.argmin(distance + 1e300 * (np.abs(gram[0, 1:]) > NEARLY_FIXED)))
 
-    def _probe(self, spins: np.ndarray, free: np.ndarray, stop: np.ndarray) -> bool:
-        """Try a depth-first search if one is likely to end, and return whether it ended."""
-        if len(free) > max(self._reach, LEAF):
-            return False
-        if len(free) > LEAF:
-            budget = PROBE
+    def _probe(self, spins: np.ndarray, free: np.ndarray, bound: float, stop: np.ndarray) -> float:
+        """Try a depth-first search if one is likely to end; return a bound on what is left."""
+        gap = bound - float(self._incumbent.best.scores[-1])
+        if gap > self._reach:
+            return bound
+        left = self._search_depth_first(spins, free, PROBE, stop, self._lagrangian)
+        if left == -math.inf:
+            self._reach = max(self._reach, gap / FALL)
         else:
-            budget = 1 << 60
-        ended = self._search_depth_first(spins, free, budget, stop)
-        self._reach = len(free) - 2
-        if ended:
-            self._reach = len(free) + 1
-        return ended
+            self._reach = FALL * gap
+        return left
 
     def _search_depth_first(
-        self, spins: np.ndarray, free: np.ndarray, budget: int, stop: np.ndarray
-    ) -> bool:
-        """Search the free variables of a node, numbered from 1; return whether the search ended."""
+        self,
+        spins: np.ndarray,
+        free: np.ndarray,
+        budget: int,
+        stop: np.ndarray,
+        lagrangian: Lagrangian,
+    ) -> float:
+        """Search the free variables of a node, numbered from 1.
+
+        Returns:
+            A bound on the states that are not searched yet; minus infinity if none are left.
+        """
         state = (spins[1:] > 0).astype(np.float64)
         places = free - 1
         constant = self._score(state)
@@ -233,8 +285,9 @@ class StrongTree:
         pairwise = self._pairwise[np.ix_(places, places)]
         best = self._best_below(state, places, constant)
         below = Incumbent(best, self._incumbent.margin, np.full(1, -np.inf))
-        tree = Tree(unary, pairwise, below, stop)
-        tree.run(budget)
+        tree = Tree(unary, pairwise, below, stop, lagrangian)
+        while tree.is_open and tree.nodes < budget and not stop[0]:
+            tree.run(SLICE)
         self.nodes += tree.nodes
         self._incumbent.ceiling[0] = max(self._incumbent.ceiling[0], below.ceiling[0] + constant)
         whole = state.astype(np.int8)
@@ -243,7 +296,9 @@ class StrongTree:
             if below.best.states[place, 0] != ELSEWHERE:
                 whole[places] = below.best.states[place]
                 take(self._incumbent.best, score + constant, whole)
-        return not tree.is_open
+        if not tree.is_open:
+            return -math.inf
+        return math.nextafter(float(tree.open_bounds.max()) + constant, math.inf)
 
     def _best_below(self, state: np.ndarray, places: np.ndarray, constant: float) -> Best:
         """Return the best states restricted to the variables `places`, less the others' score.

@@ -5,6 +5,10 @@
 // never will. Variables whose other value is pruned are fixed. Once LEVEL_STEP variables are fixed,
 // the others become a level with a new, tighter diagonal. The smallest nodes are enumerated.
 //
+// The concave function may be that of a Lagrangian with triangle inequalities. The semidefinite
+// relaxation of a level then moves their multipliers too: as variables are fixed, the inequalities
+// of the root lose their worth, and with multipliers that stay the bounds are worse than without.
+//
 // The search keeps one node a depth. A node whose first child is being searched holds the branching
 // of the second one; that child then takes its place.
 #pragma once
@@ -36,8 +40,11 @@ public:
     // Args:
     //     unary: `[n]`.
     //     pairwise: `[n, n]`, symmetric, with a zero diagonal.
+    //     inequalities: of which the Lagrangian of the root consists beside the score.
+    //     step: of the multipliers, at every level.
     //     stop: once it is set, the relaxation of the root ends early, with a worse bound.
-    Tree(std::span<const double> unary, Matrix<const double> pairwise, Stop stop);
+    Tree(std::span<const double> unary, Matrix<const double> pairwise,
+         std::vector<Inequality> inequalities, double step, Stop stop);
 
     Tree(const Tree&) = delete;
     Tree& operator=(const Tree&) = delete;
@@ -59,7 +66,9 @@ private:
     void copy_problem(std::span<const double> unary, Matrix<const double> pairwise);
     void begin_root(Stop stop);
     void relax(Node& node, Sweeps sweeps, int rounds, Stop stop);
-    double take_diagonal(Level& level);
+    void relax_lagrangian(Node& node, Sweeps sweeps, int rounds, Stop stop);
+    void mix_level(Node& node, Sweeps sweeps, Stop stop);
+    void take_diagonal(Node& node);
     void descend(Node& node);
     Index fix_by_bounds(Node& node, double bound, const Incumbent& incumbent);
     Index fix_dominated(Node& node);
@@ -71,6 +80,7 @@ private:
     Level& level_at(Index depth);
 
     Index n_;
+    double step_;
     Index top_ = 0;
     double root_bound_;  // infinite until the root is handled
     bool at_root_ = true;

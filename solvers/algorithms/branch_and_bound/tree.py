@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,25 @@ class Incumbent(NamedTuple):
     ceiling: np.ndarray  # [1] the largest bound that was pruned
 
 
+@dataclass(frozen=True, eq=False)
+class Lagrangian:
+    """Triangle inequalities with multipliers, which a search adds to the score.
+
+    Attributes:
+        inequalities: `[c, 4]` int16, as in `low_rank.hpp`; node 0 is the constant.
+        multipliers: `[c]`, not negative.
+        step: step of the multipliers at every level of the search.
+    """
+
+    inequalities: np.ndarray
+    multipliers: np.ndarray
+    step: float
+
+
+PLAIN = Lagrangian(np.zeros((0, 4), np.int16), np.zeros(0), 0.0)
+"""The score alone, without inequalities."""
+
+
 class Tree:
     """The depth-first search tree of one instance, before its first node.
 
@@ -29,12 +49,25 @@ class Tree:
         incumbent: the best states so far; the search updates it.
         stop: `[1]` uint8; once it is set, the relaxation of the root ends early, with a worse
             bound.
+        lagrangian: the inequalities whose Lagrangian the search bounds.
     """
 
     def __init__(
-        self, unary: np.ndarray, pairwise: np.ndarray, incumbent: Incumbent, stop: np.ndarray
+        self,
+        unary: np.ndarray,
+        pairwise: np.ndarray,
+        incumbent: Incumbent,
+        stop: np.ndarray,
+        lagrangian: Lagrangian = PLAIN,
     ) -> None:
-        self._tree = kernels.Tree(np.ascontiguousarray(unary), np.ascontiguousarray(pairwise), stop)
+        self._tree = kernels.Tree(
+            np.ascontiguousarray(unary),
+            np.ascontiguousarray(pairwise),
+            lagrangian.inequalities,
+            lagrangian.multipliers,
+            lagrangian.step,
+            stop,
+        )
         self._incumbent = incumbent
         self.nodes = 0
 

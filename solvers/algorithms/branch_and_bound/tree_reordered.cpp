@@ -14,6 +14,8 @@ constexpr Index LEAF_VARIABLES = 9;  // enumerated
 constexpr Index LEAST_RELAXED = 24;  // smaller levels keep the diagonal that they have
 constexpr Sweeps ROOT_SWEEPS{200, 1e-6};
 constexpr Sweeps LEVEL_SWEEPS{7, 1e-4};
+constexpr Sweeps STEP_SWEEPS{6, 1e-4};  // before the multipliers of a level move
+constexpr Sweeps LAGRANGIAN_SWEEPS{14, 1e-4};
 constexpr int ROOT_ROUNDS = 3;
 constexpr int BOX_SWEEPS = 20;
 constexpr double LEAST_GAIN = 1e-3;  // of the gap: ascent that gains less ends
@@ -31,8 +33,10 @@ double place_of(const Level& level, Index i) {
 
 }  // namespace
 
-Tree::Tree(std::span<const double> unary, Matrix<const double> pairwise, Stop stop)
+Tree::Tree(std::span<const double> unary, Matrix<const double> pairwise,
+           std::vector<Inequality> inequalities, double step, Stop stop)
     : n_(length(unary)),
+      step_(step),
       factor_(n_),
       fields_(padded(n_)),
       linear_(padded(n_)),
@@ -42,6 +46,7 @@ Tree::Tree(std::span<const double> unary, Matrix<const double> pairwise, Stop st
       state_(n_) {
     order_.reserve(n_);
     copy_problem(unary, pairwise);
+    levels_[0].inequalities = std::move(inequalities);
     begin_root(stop);
 }
 
@@ -62,7 +67,7 @@ void Tree::copy_problem(std::span<const double> unary, Matrix<const double> pair
     for (Index i = 0; i < n_; ++i) {
         level.variable[i] = i;
         level.unary[i] = unary[i];
-        std::ranges::copy(pairwise[i], level.pairwise()[i]);
+        std::ranges::copy(pairwise[i], level.scores()[i]);
         for (double weight : pairwise[i])
             level.diagonal[i] += std::abs(weight);  // dominance: concave, and exact
     }
@@ -83,7 +88,11 @@ void Tree::begin_root(Stop stop) {
         root.x()[i] = 0.5;
     }
     root.start(level);
-    if (n_ > LEAF_VARIABLES) relax(root, ROOT_SWEEPS, ROOT_ROUNDS, stop);
+    level.compose();
+    if (!level.inequalities.empty())
+        relax_lagrangian(root, ROOT_SWEEPS, ROOT_ROUNDS, stop);
+    else if (n_ > LEAF_VARIABLES)
+        relax(root, ROOT_SWEEPS, ROOT_ROUNDS, stop);
     root.begin();
     root.bound = root_bound_ = std::numeric_limits<double>::infinity();
 }
@@ -91,17 +100,47 @@ void Tree::begin_root(Stop stop) {
 // Gives the level of a node the diagonal of its own semidefinite relaxation if that lowers the
 // bound at its point, which becomes the point of the node.
 void Tree::relax(Node& node, Sweeps sweeps, int rounds, Stop stop) {
-    Level& level = node.level();
-    for (Index i = 0; i < level.size; ++i)
-        linear_[i] = node.high()[i] + node.low()[i];  // 2 u + W 1
-    mix(level.pairwise(), linear_.data(), level.vectors.data(), candidate_.data(), sweeps, stop);
+    const Level& level = node.level();
+    mix_level(node, sweeps, stop);
     if (!make_concave(level.pairwise(), candidate_.data(), factor_, rounds)) return;
     double saved = 0.0;
     for (Index i = 0; i < level.size; ++i) {
         const double at = place_of(level, i);
         saved += (level.diagonal[i] - candidate_[i]) * at * (1.0 - at);
     }
-    if (!(saved > 0.0)) return;
+    if (saved > 0.0) take_diagonal(node);
+}
+
+// Gives the level of a node, whose multipliers move first, the diagonal of its Lagrangian. That of
+// the level above belongs to another function. If there is none, the level gives up its
+// inequalities, and dominance makes the score concave: d_i is the sum of |W_ij|, which is exact.
+void Tree::relax_lagrangian(Node& node, Sweeps sweeps, int rounds, Stop stop) {
+    Level& level = node.level();
+    if (level.depth > 0) {
+        mix_level(node, STEP_SWEEPS, stop);
+        update_multipliers(level.inequalities, level.vectors.data(), step_);
+        level.compose();
+    }
+    mix_level(node, sweeps, stop);
+    if (!make_concave(level.pairwise(), candidate_.data(), factor_, rounds)) {
+        level.inequalities.clear();
+        level.compose();
+        for (Index i = 0; i < level.size; ++i) candidate_[i] = node.high()[i] - node.low()[i];
+    }
+    take_diagonal(node);
+}
+
+// Moves the vectors of the level of a node; their fields' lengths become the candidate diagonal.
+void Tree::mix_level(Node& node, Sweeps sweeps, Stop stop) {
+    Level& level = node.level();
+    for (Index i = 0; i < level.size; ++i)
+        linear_[i] = node.high()[i] + node.low()[i] + level.pull[i];  // 2 u + W 1
+    mix(level.pairwise(), linear_.data(), level.vectors.data(), candidate_.data(), sweeps, stop);
+}
+
+// The node moves to where the vectors put it.
+void Tree::take_diagonal(Node& node) {
+    Level& level = node.level();
     for (Index i = 0; i < level.size; ++i) {
         level.diagonal[i] = candidate_[i];
         node.x()[i] = std::clamp(place_of(level, i), 0.0, 1.0);
@@ -122,8 +161,12 @@ void Tree::descend(Node& node) {
     level.resize(length(std::span(order_)));
     for (Index a = 0; a < level.size; ++a) level.unary[a] = fields_[order_[a]];
     std::fill(level.unary.begin() + level.size, level.unary.begin() + level.stride, 0.0);
+    const bool had_inequalities = !node.level().inequalities.empty();
     node.descend(level, order_);
-    if (level.size >= LEAST_RELAXED) relax(node, LEVEL_SWEEPS, 1, Stop(&NEVER));
+    if (had_inequalities)
+        relax_lagrangian(node, LAGRANGIAN_SWEEPS, 1, Stop(&NEVER));
+    else if (level.size >= LEAST_RELAXED)
+        relax(node, LEVEL_SWEEPS, 1, Stop(&NEVER));
     node.begin();
 }
 
@@ -170,7 +213,7 @@ void Tree::fill_table(const Node& node) {
     double* __restrict linear = linear_table_.data();
     table[0] = node.fixed_score(order_, fields_);
     for (Index a = 0; a < node.free_count(); ++a) {
-        const double* row = node.level().row(order_[a]);
+        const double* row = node.level().score_row(order_[a]);
         linear[0] = fields_[order_[a]];
         for (Index b = 0; b < a; ++b) {
             const Index half = Index{1} << b;

@@ -38,12 +38,13 @@ public:
     // Args:
     //     scale: the scale of the coefficients.
     //     threshold: the bound at which to stop.
-    //     rounds: maximum number of updates of the multipliers.
+    //     patience: number of updates of the multipliers before the node may be given up.
+    //     rounds: maximum number of updates.
     //     stop: the rounds end once it is set.
     //
     // Returns:
     //     A proved bound: the threshold, or a larger one.
-    double tighten(double scale, double threshold, Index rounds, Stop stop);
+    double tighten(double scale, double threshold, Index patience, Index rounds, Stop stop);
 
     const LowRank& factors() const { return factors_; }
     const Triangles& triangles() const { return triangles_; }

@@ -8,7 +8,6 @@
 namespace solvers::branch_and_bound {
 namespace {
 
-constexpr Index PATIENCE = 3;        // updates before a node may be given up
 constexpr double VIOLATION = 0.05;   // of inequalities that are added
 constexpr double NEGLIGIBLE = 1e-4;  // multipliers below, in units of the scale, are dropped
 constexpr Index ADDED_A_NODE = 10;   // inequalities, in every round
@@ -195,7 +194,8 @@ double Relaxation::certify() {
 
 // Every round moves the vectors, updates the multipliers and adds the inequalities that X violates.
 // The gain of the last two rounds predicts whether an equal gain would reach the threshold.
-double Relaxation::tighten(double scale, double threshold, Index rounds, Stop stop) {
+double Relaxation::tighten(double scale, double threshold, Index patience, Index rounds,
+                           Stop stop) {
     constexpr double unknown = std::numeric_limits<double>::infinity();
     double recent[3] = {unknown, unknown, unknown};
     for (Index count = 0; count < rounds; ++count) {
@@ -207,7 +207,7 @@ double Relaxation::tighten(double scale, double threshold, Index rounds, Stop st
         if (proves(threshold, estimate, lengths)) return threshold;
         recent[count % 3] = estimate;
         const double gain = recent[(count + 1) % 3] - estimate;
-        if ((count >= PATIENCE && estimate - gain > threshold) || count == rounds - 1 ||
+        if ((count >= patience && estimate - gain > threshold) || count == rounds - 1 ||
             stop.requested())
             break;
         drop(NEGLIGIBLE * scale);
