@@ -170,6 +170,20 @@ def test_long_paths_of_a_batch_reach_their_deficits():
     check_maxima(unary + 20.0 * (columns < 2) - 20.0 * (columns > 27), pairwise, edges)
 
 
+def test_paths_of_a_batch_that_are_numbered_at_random_reach_their_deficits():
+    """Distances along such a path need more sweeps than the kernel makes."""
+    generator = np.random.default_rng(3)
+    number = generator.permutation(800)
+    edges = np.sort(np.stack((number[:-1], number[1:]), axis=1), axis=1)
+    pairwise = generator.integers(200, 300, (12, len(edges))).astype(np.float64)
+    unary = np.zeros((12, 800))
+    unary[:, number[:10]] = 5.0
+    unary[:, number[-10:]] = -5.0
+    for side in (0, 1):
+        np.add.at(unary.T, edges[:, side], -(pairwise.T // 2))
+    check_maxima(unary, pairwise, edges)
+
+
 @pytest.mark.parametrize("degree", [3, 60])
 def test_a_batch_is_its_instances(degree):
     unary, pairwise, edges = drawn(80, degree, np.random.default_rng(2), batch=9)

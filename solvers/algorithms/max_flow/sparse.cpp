@@ -26,7 +26,7 @@ constexpr Index LANES_WORTH = 4;
 
 // Steps of the trees per node from which on an instance is hard. On 20x20 grids, lanes took as long
 // as the trees at about this number.
-constexpr Index HARD_STEPS = LanePushes::WIDTH < 8 ? 4 : 1;
+constexpr Index HARD_STEPS = 2;
 
 // Largest number of arcs whose residuals in lanes, 64 bytes each, stay in the cache.
 constexpr Index LANE_ARCS = 1 << 15;
@@ -47,21 +47,25 @@ public:
     void solve(Matrix<const Index> unary, Matrix<const Index> pairwise, Matrix<std::int8_t> z,
                std::span<Index> doubled) {
         const bool fits = graph_.arc_count <= LANE_ARCS;
-        const bool grouped = fits && unary.rows >= LANES_WORTH && LanePushes::WIDTH >= LANES_WORTH;
+        const bool grouped = fits && LanePushes::FAST && unary.rows >= LANES_WORTH;
         std::optional<LanePushes> lanes;
-        if (grouped) lanes.emplace(graph_, std::span(edge_.data(), graph_.arc_count));
         bool hard = false;
         for (Index b = 0; b < unary.rows;) {
             if (grouped && hard && unary.rows - b >= LANES_WORTH) {
+                if (!lanes) lanes.emplace(graph_, std::span(edge_.data(), graph_.arc_count));
                 hard = lanes->push(unary, pairwise, b);
+                lanes->settle(b, z, doubled);
                 const Index count = std::min(unary.rows - b, LanePushes::WIDTH);
                 for (Index lane = 0; lane < count; ++lane, ++b) {
+                    if (lanes->is_settled(lane)) continue;
                     lanes->unload(lane, graph_);
                     finish(z[b], doubled[b]);
                 }
             } else {
                 load(unary[b], pairwise[b]);
                 push_to_neighbours();
+                std::ranges::fill(z[b], std::int8_t{0});
+                doubled[b] = 0;
                 finish(z[b], doubled[b]);
                 hard = trees_.steps() > HARD_STEPS * graph_.size();
                 ++b;
@@ -70,17 +74,19 @@ public:
     }
 
 private:
-    // Pushes the rest of the excess of the loaded instance, and writes the cut.
+    // Pushes the rest of the excess of the loaded instance, and adds the rest of the cut.
     void finish(std::span<std::int8_t> z, Index& doubled) {
         const Index n = graph_.size();
         if (n > BLOCK) solve_blocks();
         const Complete complete = trees_.grow(0, n, STEPS * (n + graph_.arc_count));
         if (complete == Complete::unfinished) push_in_rounds();
-        doubled = 0;
+        const NodeRecord* nodes = graph_.nodes.data();
+        Index excess = 0;
         for (Index i = 0; i < n; ++i) {
-            doubled += std::max(graph_.nodes[i].balance, Index{0});
-            z[i] = on_source_side(graph_.nodes[i].level, complete);
+            excess += std::max(nodes[i].balance, Index{0});
+            z[i] |= static_cast<std::int8_t>(on_source_side(nodes[i].level, complete));
         }
+        doubled += excess;
     }
 
     static bool on_source_side(std::int32_t level, Complete complete) {
