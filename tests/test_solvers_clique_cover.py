@@ -444,7 +444,7 @@ def path(scores, penalty=-20.0):
     return Problem.from_arrays([scores], [[penalty] * len(edges)], edges=edges)
 
 
-@pytest.mark.parametrize("name", ["clique_cover", "cycle_cuts"])
+@pytest.mark.parametrize("name", ["branch_and_bound", "clique_cover", "cycle_cuts"])
 def test_a_resumed_search_takes_its_own_problem_alone(name):
     paused = solver_class(name)().paused()
     first = path([5.0, 1.0, 5.0, 1.0])

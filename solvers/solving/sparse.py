@@ -293,18 +293,23 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
 
 
 def _race(
-    problem: Problem, cuts: ArgmaxSolver, seconds: float, in_a_field: bool, tables: bool
+    problem: Problem,
+    cuts: ArgmaxSolver,
+    branch_and_bound: ArgmaxSolver,
+    seconds: float,
+    in_a_field: bool,
+    tables: bool,
 ) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield odd cycles and convex bounds if either may be far better.
 
     Args:
         problem: a part.
         cuts: the backend of odd cycles.
+        branch_and_bound: that of convex bounds.
         seconds: maximum seconds of a run while another backend may prove the part sooner.
         in_a_field: whether most variables have a field.
         tables: whether the tables of elimination can still prove the part in time.
     """
-    branch_and_bound = _with_one_thread("branch_and_bound")
     least = RACED_DEGREE
     if in_a_field:
         least = BRANCHED_DEGREE
@@ -400,7 +405,7 @@ def _ungrouped(
 
 def _penalised(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield the backends for a problem that has penalties in place of constraints."""
-    branch_and_bound = _with_one_thread("branch_and_bound")
+    branch_and_bound = _branch_and_bound()
     if not branch_and_bound.why_not(problem):
         yield Turn(branch_and_bound, _of_a_turn(deadline))
     yield Turn(_within_constraints(problem.n))
@@ -408,7 +413,7 @@ def _penalised(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolv
 
 def _dense(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield convex bounds, or the backends for a problem that is too large for them."""
-    branch_and_bound = _with_one_thread("branch_and_bound")
+    branch_and_bound = _branch_and_bound()
     if not branch_and_bound.why_not(problem):
         yield Turn(branch_and_bound)
         return
@@ -449,9 +454,10 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     entries = _entries(problem, deadline=deadline)
     elimination = _with_one_thread("elimination")
     cuts = solver_class("cycle_cuts")().paused()
+    branch_and_bound = _branch_and_bound()
     seconds = _of_a_turn(deadline)
     if not in_a_field:
-        yield from _without_cycles(problem, seconds)
+        yield from _without_cycles(problem, branch_and_bound, seconds)
     has_small_tables = entries <= MOST_ENTRIES
     share = TABLES_SHARE
     if in_a_field and has_small_tables:
@@ -462,21 +468,23 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
             yield _before_tables(cuts, entries)
         yield Turn(elimination)
         return
-    yield from _race(problem, cuts, seconds, in_a_field, tables)
+    yield from _race(problem, cuts, branch_and_bound, seconds, in_a_field, tables)
     if tables:
         yield _before_tables(cuts, entries)
         yield Turn(elimination)
     yield Turn(cuts)
 
 
-def _without_cycles(problem: Problem, seconds: float) -> Iterator[Turn[ArgmaxSolver]]:
+def _without_cycles(
+    problem: Problem, branch_and_bound: ArgmaxSolver, seconds: float
+) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield messages and convex bounds for a small part of too many edges for odd cycles.
 
     Args:
         problem: a part without a field.
+        branch_and_bound: the backend of convex bounds.
         seconds: maximum seconds of convex bounds.
     """
-    branch_and_bound = _with_one_thread("branch_and_bound")
     if problem.n > MOST_TURNED or 2 * problem.e < RACED_DEGREE * problem.n:
         return
     if not branch_and_bound.why_not(problem):
@@ -497,6 +505,11 @@ def _of_a_turn(deadline: Deadline) -> float:
     if deadline.left == math.inf:
         return CUT_SECONDS
     return min(max(LEAST_SECONDS, TURN_SHARE * deadline.left), MOST_SECONDS)
+
+
+def _branch_and_bound() -> PausedSolver[Any]:
+    """Return the search by convex bounds, whose runs resume each other."""
+    return solver_class("branch_and_bound")().paused()
 
 
 def _with_one_thread(name: str, **options: Any) -> ArgmaxSolver:
