@@ -85,6 +85,12 @@ WIDE_GAP = 0.01
 Odd cycles do not prove a part with such a gap, so convex bounds get all of the remaining time.
 """
 
+CLOSING = 3.0
+"""Second run of odd cycles in units of the first one, if the first one leaves no `WIDE_GAP`.
+
+Odd cycles prove most of these parts, so convex bounds are tried later.
+"""
+
 MOST_TURNED = 100
 """Size of a part without a field above which no search closes the gap of messages.
 
@@ -321,6 +327,7 @@ def _race(
     yield Turn(cuts, seconds)
     if not (tables or in_a_field):
         yield Turn(branch_and_bound, least_gap=WIDE_GAP)
+    yield Turn(cuts, CLOSING * seconds, most_gap=WIDE_GAP)
     yield Turn(branch_and_bound, seconds)
     if not tables:
         yield Turn(branch_and_bound, leading=True)
