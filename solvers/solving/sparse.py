@@ -327,7 +327,8 @@ def _race(
     yield Turn(cuts, seconds)
     if not (tables or in_a_field):
         yield Turn(branch_and_bound, least_gap=WIDE_GAP)
-    yield Turn(cuts, CLOSING * seconds, most_gap=WIDE_GAP)
+    if not tables:
+        yield Turn(cuts, CLOSING * seconds, most_gap=WIDE_GAP)
     yield Turn(branch_and_bound, seconds)
     if not tables:
         yield Turn(branch_and_bound, leading=True)
