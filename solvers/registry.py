@@ -25,6 +25,7 @@ from .solver import ArgmaxSolver, Capabilities, CertifiedSolver
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from .backends.branch_and_bound import BranchAndBound
     from .backends.clique_cover import CliqueCover
     from .backends.cycle_cuts import CycleCuts
     from .backends.elimination import Elimination
@@ -266,6 +267,10 @@ def registry_of(kind: str) -> Registry[Any]:
 def solver_class(
     name: Literal["elimination"], kind: Literal["bits"] = "bits"
 ) -> type[Elimination]: ...
+@overload
+def solver_class(
+    name: Literal["branch_and_bound"], kind: Literal["bits"] = "bits"
+) -> type[BranchAndBound]: ...
 @overload
 def solver_class(
     name: Literal["clique_cover"], kind: Literal["bits"] = "bits"

@@ -18,6 +18,7 @@ LIMITS = {
     "constrained_seconds": "solvers.algorithms.presolve.constrained.FIRST_SECONDS",
     "cut_graph_instances": "solvers.backends.pymaxflow.GRAPH",
     "dense_share": "solvers.algorithms.cycle_cuts.sweep.DENSE_SHARE",
+    "large_flow_scores": "solvers.backends.max_flow.LARGE",
     "largest_part": "solvers.algorithms.local_search.subgraph_moves.LARGEST_PART",
     "long_bits": "solvers.backends.pymaxflow.LONG_BITS",
     "quick_roof_seconds": "solvers.algorithms.presolve.roof_duality.QUICK",

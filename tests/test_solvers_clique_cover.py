@@ -23,7 +23,9 @@ from solvers import (
     solve,
     solver_class,
 )
+from solvers.algorithms.clique_cover import programs
 from solvers.algorithms.clique_cover.branch_and_cut import CliqueBranchAndCut, CliqueProgram
+from solvers.algorithms.clique_cover.programs import FREE
 from solvers.algorithms.clique_cover.search import CliqueSearch
 from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve.penalties import excluded_pairs, exclusions
@@ -392,10 +394,10 @@ def test_linear_programs_prove_a_packing_in_several_runs():
     needs("highs")
     problem = packing_of_fours(150, 38)
     whole = solve(problem, solver="clique_cover")
-    programs = solver_class("clique_cover")().by_programs()
-    solutions = [solve(problem, solver=programs, time_limit=0.1)]
+    by_programs = solver_class("clique_cover")().by_programs()
+    solutions = [solve(problem, solver=by_programs, time_limit=0.1)]
     while not solutions[-1].optimal and len(solutions) < 300:
-        solutions.append(solve(problem, solver=programs, time_limit=0.1))
+        solutions.append(solve(problem, solver=by_programs, time_limit=0.1))
     assert solutions[-1].optimal
     assert solutions[-1].score == whole.score
     bounds = [solution.bound for solution in solutions]
@@ -405,16 +407,54 @@ def test_linear_programs_prove_a_packing_in_several_runs():
 def test_linear_programs_bound_a_packing_that_no_search_ends():
     needs("highs")
     problem = packing_of_fours(400, 100)
-    programs = solver_class("clique_cover")().by_programs()
+    by_programs = solver_class("clique_cover")().by_programs()
     cliques = solve(problem, solver="clique_cover", time_limit=1)
     assert not cliques.optimal
-    solution = solve(problem, solver=programs, time_limit=0.5)
+    solution = solve(problem, solver=by_programs, time_limit=0.5)
     runs = 1
     while solution.bound > 0.8 * cliques.bound and runs < 40:
-        solution = solve(problem, solver=programs, time_limit=0.5)
+        solution = solve(problem, solver=by_programs, time_limit=0.5)
         runs += 1
     assert solution.score <= solution.bound < 0.8 * cliques.bound
     assert cliques.score <= solution.bound
+
+
+class Looks:
+    """A deadline that passes after some looks at it."""
+
+    left = 1.0
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    @property
+    def passed(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+def test_a_linear_program_that_the_deadline_cuts_off_gives_a_bound(monkeypatch):
+    needs("highs")
+    graph = nx.gnp_random_graph(150, 0.3, seed=0)
+    gains = np.arange(1, 151) * 1000
+    free = np.full(150, FREE, np.int8)
+    program = CliqueProgram(gains, nx.to_numpy_array(graph) > 0)
+    never = Deadline.after(None)
+    assert program.solve(never)
+    cut_off = []
+    while program.add_cliques(never):
+        assert program.bound(free) is None  # new rows have no multipliers yet
+        seconds = 1e-3
+        monkeypatch.setattr(programs, "SLICE", seconds)
+        while not program.solve(Looks(1)):
+            cut_off.append(program.bound(free))
+            seconds *= 2
+            monkeypatch.setattr(programs, "SLICE", seconds)
+    optimum = program.bound(free)
+    best = solve(independent_set(graph, gains.astype(float)), solver="clique_cover")
+    assert cut_off
+    assert best.score <= optimum <= min(cut_off)
+    assert max(cut_off) <= gains.sum()
 
 
 def packing_of_fours(sets, items):
@@ -447,7 +487,7 @@ def path(scores, penalty=-20.0):
     return Problem.from_arrays([scores], [[penalty] * len(edges)], edges=edges)
 
 
-@pytest.mark.parametrize("name", ["clique_cover", "cycle_cuts"])
+@pytest.mark.parametrize("name", ["branch_and_bound", "clique_cover", "cycle_cuts"])
 def test_a_resumed_search_takes_its_own_problem_alone(name):
     paused = solver_class(name)().paused()
     first = path([5.0, 1.0, 5.0, 1.0])

@@ -33,6 +33,7 @@ from solvers.algorithms.precision.fixed_point import FixedPoint
 from solvers.algorithms.presolve import model_building
 from solvers.algorithms.presolve.one_by_one import one_by_one, states_without_search
 from solvers.algorithms.presolve.roof_duality import halved, roof_duality
+from solvers.backends import max_flow
 from solvers.limits import deadline, interrupts
 from solvers.limits.interrupts import in_threads
 from solvers.solver import score_states
@@ -284,6 +285,25 @@ def test_a_minimum_cut_ends_in_time():
     whole = solve(small, solver="max_flow")
     assert whole.optimal
     assert solve(small, solver="max_flow", time_limit=1e-9).bound >= whole.score
+
+
+def test_a_large_cut_without_time_for_its_graph_is_only_bounded(limits, monkeypatch):
+    limits(large_flow_scores=1000)
+    problem = far_flow(60, 60)
+    whole = solve(problem, solver="max_flow")
+    assert whole.optimal
+    monkeypatch.setattr(FixedPoint, "of", lambda _: pytest.fail("the flow was prepared"))
+    cut = solve(problem, solver="max_flow", time_limit=1e-9)
+    assert cut.score <= whole.score <= cut.bound
+
+
+def test_a_large_flow_that_the_limit_ends_has_a_state_without_a_search(limits, monkeypatch):
+    problem = far_flow(300, 700)
+    limits(large_flow_scores=1000)
+    monkeypatch.setattr(max_flow, "late_states", lambda *_: pytest.fail("a search began"))
+    cut = solve(problem, solver="max_flow", time_limit=0.2)
+    assert not cut.optimal
+    assert 0 <= cut.score < cut.bound
 
 
 def test_tables_that_are_cut_short_leave_nothing_to_search():

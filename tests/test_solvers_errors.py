@@ -327,6 +327,33 @@ def test_edges_over_an_image_whose_scores_are_a_batch_of_rows_say_how_to_reshape
         solve_labels(np.ones((*shape, 2)), np.eye(2), edges=chain)
 
 
+@pytest.mark.parametrize(
+    ("shape", "variables", "flat"),
+    [((4, 5), 20, "-1"), ((3, 4, 5), 20, "3, -1"), ((3, 4, 5), 60, "-1")],
+)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_matrix_over_an_image_whose_scores_are_a_batch_of_rows_says_how_to_reshape(
+    shape, variables, flat, sparse
+):
+    matrix = np.zeros((variables, variables))
+    if sparse:
+        matrix = scipy.sparse.csr_matrix(matrix)
+    advice = re.escape(
+        f"its shape is {(variables, variables)}. unary {list(shape)} is read as a batch of "
+        f"{np.prod(shape[:-1])} problems of 5 variables; for problems of {variables} variables, "
+        f"pass unary.reshape({flat})"
+    )
+    with pytest.raises(ProblemError, match=advice):
+        solve(np.ones(shape), matrix)
+    assert np.all(solve(np.ones((*shape[: flat.count(",")], variables)), matrix).optimal)
+
+
+@pytest.mark.parametrize("matrix", [np.zeros((19, 19)), np.zeros((20, 5)), np.zeros(20)])
+def test_a_matrix_of_another_size_is_not_told_to_reshape(matrix):
+    with pytest.raises(ProblemError, match="For a list of pairs pass edges"):
+        solve(np.ones((4, 5)), matrix)
+
+
 @pytest.mark.parametrize(("unary", "last"), [(np.ones(4), 4), (np.ones((2, 4)), 8)])
 def test_edges_beyond_all_scores_are_not_told_to_reshape(unary, last):
     with pytest.raises(ProblemError, match=r"variables are 0\.\.3$"):

@@ -84,8 +84,26 @@ def test_fixed_point_says_how_much_it_rounds(kind, pairs):
     for b, (row, integers) in enumerate(zip(given, whole, strict=True)):
         unit = Fraction(float(scores.unit[b]))
         moved = sum(abs(Fraction(c) - k * unit) for c, k in zip(row, integers, strict=True))
-        assert moved <= Fraction(float(scores.error[b])) * (1 + Fraction(2) ** -50)
+        assert moved <= Fraction(float(scores.error[b]))
         assert moved <= Fraction(float(problem.rounding[b])) / 8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bound_on_integer_scores_is_none_below_the_true_scores(kind):
+    """Neither the sum with the roundings nor a number above 2^53 may be rounded down."""
+    random = np.random.default_rng(KINDS.index(kind))
+    unary = np.stack([coefficients(kind, 6, random) for _ in range(100)])
+    problem = Problem.from_arrays(unary, np.zeros((100, 0)), edges=np.zeros((0, 2), int))
+    scores = FixedPoint.of(problem)
+    z = (unary > 0).astype(np.int8)
+    bounds = scores.bound(scores.score(z)).tolist()
+    for row, state, bound in zip(unary.tolist(), z.tolist(), bounds, strict=True):
+        exact = sum(Fraction(c) for c, one in zip(row, state, strict=True) if one)
+        assert Fraction(bound) >= exact
+    odd = np.full(100, 2**53 + 1)
+    above = scores.bound(odd).tolist()
+    for bound, unit in zip(above, scores.unit.tolist(), strict=True):
+        assert Fraction(bound) >= (2**53 + 1) * Fraction(unit)
 
 
 def test_a_search_over_whole_numbers_prunes_no_state_that_is_better_by_a_unit():

@@ -270,7 +270,6 @@ def test_a_state_that_is_offered_is_taken_where_it_is_better():
     h, matrix = np.array([1.0, 2.0, -4.0]), np.zeros((3, 3))
     matrix[0, 1] = matrix[1, 0] = 3.0
     best = Best.of(np.array([[1, 0, 0]], np.int8), np.ones(1), 1)
-    _offer(None, h, matrix, best)
     _offer(np.array([0, 0, 1], np.int8), h, matrix, best)
     assert (best.scores[0], in_order(best).tolist()) == (1.0, [[1, 0, 0]])
     _offer(np.array([0, 1, 0], np.int8), h, matrix, best)

@@ -780,6 +780,32 @@ def test_solve_says_what_is_wrong_with_files_of_several_values(cli):
     assert "did you mean 'elimination'" in " ".join(err.split())
 
 
+@pytest.mark.parametrize(
+    ("name", "of_bits", "of_labels"),
+    [
+        ("viterbi", "did you mean 'elimination'?", "did you mean 'elimination'?"),
+        ("min_cut", "did you mean 'max_flow'?", "did you mean 'expansion_moves'?"),
+        ("alpha_expansion", "there are: independent", "did you mean 'expansion_moves'?"),
+    ],
+)
+def test_names_of_methods_get_the_suggestions_for_bits_and_for_labels(
+    name, of_bits, of_labels, cli
+):
+    status, _, err = cli("solve", "not read.csv", "--solver", name)
+    assert status == 2
+    text = " ".join(err.split())
+    unknown = f"no solver is called '{name}'; "
+    assert f"error: {unknown}{of_bits}" in text
+    assert f"And for variables of several values, {unknown}{of_labels}" in text
+
+
+def test_labels_take_threads_for_solvers_of_their_bits(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("labels.uai").write_text("MARKOV\n2\n3 3\n1\n2 0 1\n9\n1 2 3 4 5 6 7 8 9\n")
+    assert cli("solve", "labels.uai", "--solver", "branch_and_bound", "--threads", 1)[0] == 0
+    assert cli("solve", "labels.uai", "--solver", "dual_ascent", "--threads", 1)[0] == 0
+
+
 def test_solve_writes_a_table(cli):
     Path("edges.csv").write_text("i,j,score\nann,,1.5\nann,ben,-2\nben,,1\ncem,ben,0.5\n")
     problem = dense(3, 2, np.random.default_rng(0))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.branch_and_bound.counted import search_counted
-from ..algorithms.branch_and_bound.search import rank_dense, search_dense
+from ..algorithms.branch_and_bound.search import DenseSearch, rank_dense, search_dense
+from ..algorithms.local_search.warm_start import without_model
 from ..algorithms.presolve.decomposition import single_instance
 from ..algorithms.presolve.one_by_one import one_by_one
 from ..algorithms.presolve.ranked import ranked
@@ -22,6 +23,7 @@ from ..limits.deadline import Deadline
 from ..limits.interrupts import in_threads
 from ..limits.progress import Known
 from ..options import check_threads
+from ..paused import PausedSolver
 from ..problems.problem import Problem
 from ..problems.starts import given_states
 from ..solution import Maximiser, Ranking
@@ -65,6 +67,10 @@ class BranchAndBound(ArgmaxSolver):
         threads = self.threads or available_cores()
         return one_by_one(problem, deadline, _solve, threads, given_states(self.start, problem))
 
+    def paused(self) -> PausedSolver[DenseSearch]:
+        """Return this solver for one instance that is searched in several runs."""
+        return PausedBranchAndBound(start=self.start)
+
     def why_not_within(self, problem: Problem, constraints: Rows) -> str | None:
         """Return why the solver cannot take constraints: they must bound the count of one group."""
         if reason := super().why_not_within(problem, constraints):
@@ -97,6 +103,30 @@ class BranchAndBound(ArgmaxSolver):
     def best_states(self, problem: Problem, count: int, deadline: Deadline) -> Ranking:
         """Return the `count` states of highest score, from one search that keeps `count` states."""
         return ranked(problem, count, deadline, _rank, self.threads or available_cores())
+
+
+@dataclass(frozen=True)
+class PausedBranchAndBound(PausedSolver[DenseSearch]):
+    """`branch_and_bound` for one instance in several runs."""
+
+    name = BranchAndBound.name
+    capabilities = replace(BranchAndBound.capabilities, constraints=None)
+
+    def _begun(
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> DenseSearch | None:
+        if deadline.passed:
+            return None
+        return DenseSearch(problem, deadline, start)
+
+    def _resume(self, search: DenseSearch, deadline: Deadline) -> None:
+        search.run(deadline)
+
+    def _without_search(
+        self, problem: Problem, deadline: Deadline, start: np.ndarray | None
+    ) -> Maximiser:
+        z = without_model(problem, start, deadline)
+        return Maximiser(z[None], np.array([float(problem.positive_part[0])]))
 
 
 def _solve(

@@ -19,6 +19,7 @@ from ..algorithms.max_flow.one_word import MAX_NODES, one_word_argmax
 from ..algorithms.max_flow.sparse import sparse_argmax, sparse_nanoseconds
 from ..algorithms.max_flow.supermodular_flips import after_flips, why_no_flips
 from ..algorithms.precision.fixed_point import FixedPoint
+from ..algorithms.presolve.roof_duality import halved
 from ..arrays import Scores, States
 from ..limits.deadline import Deadline
 from ..options import check_threads
@@ -29,6 +30,17 @@ from ..solver import ArgmaxSolver, Capabilities
 
 QUICK_SECONDS = 0.01
 """Estimated seconds of work that is always completed. Long paths can take a hundred times longer."""
+
+LARGE = 2_000_000
+"""Number of scores up to which a flow or a local search begins in about a tenth of a second.
+
+Larger problems get a state without a search if the time limit ends their flow."""
+
+ROUNDING_NANOSECONDS = 40
+"""Approximate time per score of a large problem to write it in integers."""
+
+GRAPH_NANOSECONDS = 110
+"""Approximate time per score of a large instance to build the graph of its flow."""
 
 LARGEST_MATRIX = 2048
 """Largest number of nodes for a matrix of capacities, which then takes 32 MiB per thread.
@@ -47,7 +59,8 @@ class MaxFlow(ArgmaxSolver):
     exact.
 
     If a time limit ends a cut of more than 62 variables, local search gives the state, and the flow
-    so far gives the bound.
+    so far gives the bound. Problems of millions of pairs get a state without a search, and so a
+    bound if too little time is left for a flow.
 
     Attributes:
         threads: maximum number of threads; None for all cores.
@@ -93,10 +106,13 @@ def _minimum_cut(
 ) -> tuple[States, Scores]:
     """Return the maximisers `[batch, n]` of supermodular instances, and the bounds `[batch]`.
 
-    After the deadline, the states of some instances are those of local search.
+    After the deadline, the states of some instances are those of local search, or of `halved` in
+    large problems.
     """
     if problem.n <= MAX_NODES:
         return one_word_argmax(problem.unary, problem.pairwise, problem.topology, threads)
+    if _is_large(problem) and _seconds_before_flow(problem) > deadline.left:
+        return halved(problem)
     scores = FixedPoint.of(problem)
     arrays = (scores.unary, scores.pairwise, scores.edges)
     argmax = sparse_argmax
@@ -110,11 +126,25 @@ def _minimum_cut(
             # After an exception such as Ctrl-C, a thread may still run the kernel.
             stop.fill(1)
     if ended:
-        late = late_states(problem, threads)
-        gains = scores.score(late) > scores.score(z)
+        if _is_large(problem):
+            late = halved(problem)[0]
+        else:
+            late = late_states(problem, threads)
+        gains = problem.score_flat(late) > problem.score_flat(z)
         z = np.where(gains[:, None], late, z)
     # Halving is exact at the maximiser, since scores are integers.
     return z, scores.bound(doubled // 2)
+
+
+def _is_large(problem: Problem) -> bool:
+    """Return whether the arrays of a flow or of a local search take long to build."""
+    return problem.batch * (problem.n + problem.e) > LARGE
+
+
+def _seconds_before_flow(problem: Problem) -> float:
+    """Return the approximate time of rounding all instances, and of building the first graph."""
+    scores = problem.n + problem.e
+    return 1e-9 * scores * (ROUNDING_NANOSECONDS * problem.batch + GRAPH_NANOSECONDS)
 
 
 def _stop_flag(problem: Problem, deadline: Deadline) -> AbstractContextManager[np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -23,13 +24,18 @@ NO_PAIRS = np.empty((0, 2), np.int64)
 """The pairs of a problem without any."""
 
 
-def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
-    """Return the upper triangle of `[..., n, n]`, without pairs that are zero everywhere."""
-    if matrix.ndim < 2 or tuple(matrix.shape[-2:]) != (n, n):
-        raise ProblemError(
-            f"pairwise must be [..., {n}, {n}] for unary [..., {n}]; its shape is "
-            f"{tuple(matrix.shape)}. For a list of pairs pass edges [e, 2] too"
-        )
+def from_matrix(matrix: Array, n: int, leading: Shape = ()) -> tuple[Array, Topology]:
+    """Return the upper triangle of `[..., n, n]`, without pairs that are zero everywhere.
+
+    Args:
+        matrix: `[..., n, n]`.
+        n: number of variables.
+        leading: the dimensions of the unary scores before n, for messages.
+
+    Raises:
+        ProblemError: the matrix has another shape, entries on its diagonal, or is not symmetric.
+    """
+    check_square(tuple(matrix.shape), n, leading)
     if not n:
         return namespace_of(matrix).reshape(matrix, matrix.shape[:-1]), _topology(NO_PAIRS, 0)
     # Small triangles are kept between calls; large ones would occupy the memory.
@@ -50,6 +56,29 @@ def from_matrix(matrix: Array, n: int) -> tuple[Array, Topology]:
         return upper, triangle.topology
     places = np.flatnonzero(used)
     return xp.take(upper, beside(matrix, places), axis=-1), _some_of(triangle, places)
+
+
+def check_square(shape: Shape, n: int, leading: Shape) -> None:
+    """Raise unless a matrix of pairwise scores has a row and a column for each of n variables.
+
+    Args:
+        shape: that of the matrix, `[..., n, n]`.
+        n: number of variables.
+        leading: the dimensions of the unary scores before n, for messages.
+
+    Raises:
+        ProblemError: it has another shape.
+    """
+    if shape[-2:] == (n, n):
+        return
+    advice = ""
+    if len(shape) > 1 and shape[-2] == shape[-1]:
+        size = shape[-1]
+        advice = _of_one_problem(lambda variables: variables == size, n, leading, ())
+    raise ProblemError(
+        f"pairwise must be [..., {n}, {n}] for unary [..., {n}]; its shape is {shape}. "
+        + (advice or "For a list of pairs pass edges [e, 2] too")
+    )
 
 
 def from_sparse(matrix: Any) -> tuple[np.ndarray, Edges]:
@@ -169,23 +198,30 @@ def topology_of(edges: Any, n: int, leading: Shape = (), trailing: Shape = ()) -
     try:
         return _topology(pairs, n)
     except ProblemError as error:
-        if advice := _of_one_problem(pairs, n, leading, trailing):
+        largest = int(pairs.max(initial=0))
+        advice = _of_one_problem(lambda variables: largest < variables, n, leading, trailing)
+        if advice:
             raise ProblemError(f"{error}. {advice}") from None
         raise
 
 
-def _of_one_problem(pairs: Edges, n: int, leading: Shape, trailing: Shape) -> str:
-    """Return the advice for edges over several dimensions of the unary scores; empty for others.
+def _of_one_problem(fits: Callable[[int], bool], n: int, leading: Shape, trailing: Shape) -> str:
+    """Return the advice for pairs over several dimensions of the unary scores; empty for others.
 
     An image `[height, width]` of scores is read as a batch of its rows.
+
+    Args:
+        fits: whether the pairs are those of so many variables.
+        n: number of variables of a row.
+        leading: the dimensions of the unary scores before n.
+        trailing: their dimensions after n.
     """
-    largest = int(pairs.max(initial=0))
     variables = n
-    if largest < n:
+    if fits(n):
         return ""
     for place in reversed(range(len(leading))):
         variables *= leading[place]
-        if largest < variables:
+        if fits(variables):
             flat = ", ".join(map(str, (*leading[:place], -1, *trailing)))
             return (
                 f"unary {[*leading, n, *trailing]} is read as a batch of {math.prod(leading)} "

@@ -141,8 +141,7 @@ class Problem(AnyProblem[ArrayT]):
             unary = as_array(unary, "unary")
             _check_unary(unary)
             n = unary.shape[-1]
-            if tuple(pairwise.shape) != (n, n):
-                raise ProblemError(f"pairwise must be [{n}, {n}]; its shape is {pairwise.shape}")
+            pairs.check_square(tuple(pairwise.shape), n, tuple(unary.shape[:-1]))
             pairwise, edges = pairs.from_sparse(pairwise)
         return cls._checked(unary, pairwise, partial(_weights, edges=edges))
 
@@ -503,7 +502,7 @@ def _weights(scores: dict[str, Array], edges: Any) -> tuple[Array, Topology]:
     if "pairwise" not in scores:
         return unary[..., :0], Topology(n, np.empty((0, 2), np.int64))
     if edges is None:
-        return pairs.from_matrix(scores["pairwise"], n)
+        return pairs.from_matrix(scores["pairwise"], n, tuple(unary.shape[:-1]))
     return pairs.from_edges(scores["pairwise"], edges, n, tuple(unary.shape[:-1]))
 
 

@@ -39,6 +39,7 @@ class Turn(NamedTuple, Generic[SolverT]):
         leading: whether it only runs on instances whose lowest bound so far it found itself.
         least_gap: it only runs on instances whose gap so far is at least this share of the
             magnitude of their scores.
+        most_gap: it only runs on instances whose gap so far is at most this share.
         may_fail: whether the next backend runs if this one finds no state.
     """
 
@@ -46,6 +47,7 @@ class Turn(NamedTuple, Generic[SolverT]):
     seconds: float = math.inf
     leading: bool = False
     least_gap: float = 0.0
+    most_gap: float = math.inf
     may_fail: bool = False
 
     def deadline(self, whole: Deadline) -> Deadline:
@@ -169,9 +171,11 @@ def _rows_of(
     if turn.leading:
         # It only runs again on instances for which it found the best bound so far.
         rows = rows[standing.proved_by[rows] == turn.solver.name]
+    gap = standing.bound - standing.score
     if turn.least_gap:
-        gap = standing.bound[rows] - standing.score[rows]
-        rows = rows[gap >= turn.least_gap * problem.magnitude[rows]]
+        rows = rows[gap[rows] >= turn.least_gap * problem.magnitude[rows]]
+    if turn.most_gap < math.inf:
+        rows = rows[gap[rows] <= turn.most_gap * problem.magnitude[rows]]
     return rows
 
 

@@ -42,7 +42,7 @@ MOST_LOGARITHM = 60.0
 
 
 class Forecast:
-    """Two forecasts for one instance, in seconds of this thread's CPU time.
+    """Two forecasts for one instance, in seconds of the searching thread's CPU time.
 
     Args:
         n: number of variables.
@@ -53,8 +53,20 @@ class Forecast:
         self._n = n
         self._due = calls
         self._depths: list[int] = []
+        self._compared = 0
         self._last_factor = math.inf
-        self._begin = time.thread_time()
+        self._falls = False
+        self._seconds = 0.0
+        self.resume()
+
+    def resume(self) -> None:
+        """Continue to count seconds, those of the present thread."""
+        self._since = time.thread_time()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the depth-first search so far."""
+        return self._seconds
 
     @property
     def calls(self) -> int:
@@ -72,6 +84,9 @@ class Forecast:
         All calls handle equally many nodes.
         """
         self._depths.append(depth)
+        now = time.thread_time()
+        self._seconds += now - self._since
+        self._since = now
 
     @property
     def factor(self) -> float:
@@ -98,12 +113,15 @@ class Forecast:
             gap: the gap between the bound of the root and the incumbent, in mean d_i.
             seconds_left: the time left, in seconds.
         """
-        self._due = max(1, 2 * len(self._depths))
-        factor = self.factor
-        falls = factor < self._last_factor
-        self._last_factor = factor
-        remaining = factor * (time.thread_time() - self._begin)
-        return falls and remaining <= min(self.seconds_by_triangles(gap), seconds_left)
+        self._due = max(1, 2 * self.calls)
+        # Without a call since the last comparison, only the time left has changed.
+        if self.calls > self._compared:
+            self._compared = self.calls
+            factor = self.factor
+            self._falls = factor < self._last_factor
+            self._last_factor = factor
+        remaining = self._last_factor * self._seconds
+        return self._falls and remaining <= min(self.seconds_by_triangles(gap), seconds_left)
 
 
 def seconds_best_first(n: int, gap: float) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -80,73 +79,149 @@ def rank_dense(
         count: number of states, at most 2^n.
         start: `[n]`, a state to start from; None for that of `local_search`.
     """
-    n = problem.n
-    units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
-    # All values are 0 in these units: every state is a maximiser up to the error of the units.
-    if not units.values.any():
-        zeros = np.zeros(n, np.int8)
-        near = near_states(zeros, units.values[:n], count)
-        return near[:count], units.upper_bound(units.error), 0
-    search = _DenseSearch.of(problem, units, first_state(problem, start, deadline), count)
-    tree = search.depth_first(deadline)
-    bounds = tree.open_bounds
-    nodes = tree.nodes
-    if tree.is_open and not deadline.passed:
-        # From the root again, with the incumbent of the depth-first search.
-        bounds, more_nodes = search.with_triangles(tree, deadline)
-        nodes += more_nodes
-    return search.states()[:count], search.bound(bounds), nodes
+    search = DenseSearch(problem, deadline, start, count)
+    search.run(deadline)
+    return search.states[:count], search.score_bound, search.nodes
 
 
-@dataclass(frozen=True, eq=False)
-class _DenseSearch:
-    """A problem in whole units, with the best states so far, which all of its searches share.
+class DenseSearch:
+    """A search for the best states of one instance that can be stopped and resumed.
 
-    Attributes:
-        h: `[n]`, the unary scores.
-        matrix: `[n, n]`, the pairwise scores.
-        halved: whether the problem has one more bit, which stays at 0: flipping all bits does not
-            change the score, so every state stands for its complement too.
-        units: the units of the scores.
-        incumbent: the best states.
-        improver: a local search that runs beside the exact one.
+    It searches depth first. It may begin again at the root with triangle inequalities, first depth
+    first and then best first. All searches share the best states, and all are kept: a later run
+    with more time may resume any of them.
     """
 
-    h: np.ndarray
-    matrix: np.ndarray
-    halved: bool
-    units: Units
-    incumbent: Incumbent
-    improver: Improver
+    def __init__(
+        self,
+        problem: Problem,
+        deadline: Deadline,
+        start: np.ndarray | None = None,
+        count: int = 1,
+    ):
+        """Prepare the search without any node.
 
-    @classmethod
-    def of(cls, problem: Problem, units: Units, z: np.ndarray, count: int) -> _DenseSearch:
-        """Return the search for `count` states that starts at the state `z [n]`."""
+        Args:
+            problem: a single instance on the host.
+            deadline: ends the local search for a first state early.
+            start: `[n]`, a state to start from; None for that of `local_search`.
+            count: number of states, at most 2^n.
+        """
+        units = to_units(np.concatenate((problem.unary[0], problem.pairwise[0]), dtype=np.float64))
         n = problem.n
         h = units.values[:n]
         matrix = matrix_of(n, units.values[n:], problem.edges)
-        halved = n > 1 and not (2 * h + matrix.sum(axis=0)).any()
-        if halved:
+        z = first_state(problem, start, deadline)
+        # Flipping all bits does not change the score, so every state stands for its complement too,
+        # and the last bit stays at 0.
+        self._halved = n > 1 and not (2 * h + matrix.sum(axis=0)).any()
+        if self._halved:
             n -= 1
             z = z ^ z[n]
             h = h[:n]
             matrix = np.ascontiguousarray(matrix[:n, :n])
             count = -(-count // 2)
-        incumbent = Incumbent(
+        self._h = h
+        self._matrix = matrix
+        self._units = units
+        self._incumbent = Incumbent(
             _best_near(z[:n], h, matrix, count), _margin(units), np.full(1, -np.inf)
         )
-        return cls(h, matrix, halved, units, incumbent, Improver(problem))
+        self._improver = Improver(problem)
+        # If all values are 0 in these units, every state is a maximiser up to their error.
+        self._has_scores = bool(units.values.any())
+        self._forecast = Forecast(n, FIRST_CALLS)
+        self._tree: Tree | None = None
+        self._strong: StrongTree | None = None
+        self._triangle_tree: Tree | None = None
+        self._triangle_seconds = 0.0  # CPU time of the triangle tree
+        self._best_first_is_due = False
+        self._root_cut_off = False
+        self._least_bound = math.inf
+        self._nodes_of_cut_off_roots = 0
 
-    def depth_first(self, deadline: Deadline) -> Tree:
-        """Search depth first until the tree is searched, or the forecast prefers triangles."""
-        n = len(self.h)
-        with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
-            tree = Tree(self.h, self.matrix, self.incumbent, stop)
+    @property
+    def states(self) -> States:
+        """The best states `[states, n]` in order."""
+        states = in_order(self._incumbent.best)
+        if not self._halved:
+            return states
+        # The last bit was fixed at 0, so every state is followed by its complement.
+        one = np.pad(states, ((0, 0), (0, 1)))
+        return np.stack((one, 1 - one), axis=1).reshape(-1, one.shape[1])
+
+    @property
+    def z(self) -> np.ndarray:
+        """`[n]` int8, the best state so far."""
+        return np.asarray(self.states[0])
+
+    @property
+    def _trees(self) -> list[Tree | StrongTree]:
+        """The searches that have begun, each of which covers all states."""
+        trees = (self._tree, self._triangle_tree, self._strong)
+        return [tree for tree in trees if tree is not None]
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes so far."""
+        return self._nodes_of_cut_off_roots + sum(tree.nodes for tree in self._trees)
+
+    @property
+    def finished(self) -> bool:
+        """Whether no node is open."""
+        if not self._has_scores:
+            return True
+        return not all(tree.is_open for tree in self._trees)
+
+    @property
+    def score_bound(self) -> float:
+        """An upper bound on all scores; of several states, on the scores of all others."""
+        bounds = np.full(1, math.inf)
+        if self.finished:
+            bounds = np.zeros(0)
+        return min(self._least_bound, self._bound(bounds))
+
+    @property
+    def seconds_left(self) -> float:
+        """Infinite: the time until an optimality certificate is unknown."""
+        return math.inf
+
+    def offer(self, z: np.ndarray) -> None:
+        """Keep a state `[n]` if it is better than the worst one that is kept."""
+        _offer(z, self._h, self._matrix, self._incumbent.best)
+
+    def run(self, deadline: Deadline) -> None:
+        """Search until the end or the deadline."""
+        if self.finished:
+            return
+        tree = self._begun(deadline)
+        self._search_depth_first(tree, deadline)
+        if tree.is_open and not deadline.passed:
+            self._search_with_triangles(tree, deadline)
+
+    def _begun(self, deadline: Deadline) -> Tree:
+        """Return the depth-first search, whose root is handled."""
+        if self._tree is not None and not self._root_cut_off:
+            return self._tree
+        if self._tree is not None:
+            # The deadline of an earlier run left its root with a worse relaxation.
+            self._nodes_of_cut_off_roots += self._tree.nodes
+            self._forecast = Forecast(len(self._h), FIRST_CALLS)
+        with deadline.flag(1e-9 * NANOSECONDS * len(self._h) ** 3) as stop:
+            tree = Tree(self._h, self._matrix, self._incumbent, stop)
+            self._root_cut_off = bool(stop[0])
         tree.run(1)  # always handle the root: the time for its relaxation is already spent
-        at_once = max(1, WORK_A_CALL // n**3)
-        forecast = Forecast(n, FIRST_CALLS)
+        self._tree = tree
+        self._note_bound(tree.open_bounds)
+        return tree
+
+    def _search_depth_first(self, tree: Tree, deadline: Deadline) -> None:
+        """Search depth first until the tree is searched, or the forecast prefers triangles."""
+        at_once = max(1, WORK_A_CALL // len(self._h) ** 3)
+        forecast = self._forecast
+        forecast.resume()
         # After this time the forecast runs even if the calls so far do not make it due.
-        first = deadline.within(FIRST_SHARE * deadline.left)
+        first = deadline.within(FIRST_SHARE * deadline.left - forecast.seconds)
         while tree.is_open and not deadline.passed:
             if forecast.is_due or (first.passed and forecast.calls >= LEAST_CALLS):
                 if not forecast.depth_first_ends_sooner(self._relative_gap(tree), deadline.left):
@@ -159,10 +234,10 @@ class _DenseSearch:
             forecast.note(tree.depth)
             if tree.is_open:
                 self._improve(deadline)
-        return tree
+        self._note_bound(tree.open_bounds)
 
-    def with_triangles(self, plain: Tree, deadline: Deadline) -> tuple[np.ndarray, int]:
-        """Search with triangle inequalities; return bounds on the open states, and the nodes.
+    def _search_with_triangles(self, plain: Tree, deadline: Deadline) -> None:
+        """Search from the root again, with triangle inequalities and the incumbent so far.
 
         The search is depth-first. It becomes best-first after the time that such a search probably
         takes.
@@ -171,58 +246,67 @@ class _DenseSearch:
             plain: the depth-first search without inequalities, after its root.
             deadline: time at which the search ends.
         """
-        strong = StrongTree(self.h, self.matrix, self.incumbent, plain.root_bound)
-        lagrangian = strong.bound_root(deadline)
-        if not strong.is_open or deadline.passed:
-            return strong.open_bounds, 1
-        tree = self._depth_first_with(lagrangian, plain, deadline)
-        if not tree.is_open or deadline.passed:
-            return np.minimum(tree.open_bounds, strong.open_bounds.max()), tree.nodes + 1
-        self._best_first(strong, deadline)
-        return strong.open_bounds, tree.nodes + strong.nodes + 1
+        strong = self._strong
+        if strong is None:
+            strong = StrongTree(self._h, self._matrix, self._incumbent, plain.root_bound)
+            self._strong = strong
+        if self._triangle_tree is None:
+            lagrangian = strong.bound_root(deadline)
+            self._note_bound(strong.open_bounds)
+            if not strong.is_open or deadline.passed:
+                return
+            self._triangle_tree = self._begun_with(lagrangian, deadline)
+        if not self._best_first_is_due:
+            self._search_depth_first_with_triangles(self._triangle_tree, plain, deadline)
+            if not self._triangle_tree.is_open:
+                return
+        while strong.is_open and not deadline.passed:
+            self._improve(deadline)
+            soon = deadline.within(self._improver.wait)
+            strong.search(deadline, lambda: self._known(strong.open_bounds), soon)
+        self._note_bound(strong.open_bounds)
 
-    def _depth_first_with(self, lagrangian: Lagrangian, plain: Tree, deadline: Deadline) -> Tree:
-        """Search depth first with inequalities, no longer than a best-first search would take."""
-        n = len(self.h)
-        with deadline.flag(1e-9 * NANOSECONDS * n**3) as stop:
-            tree = Tree(self.h, self.matrix, self.incumbent, stop, lagrangian)
+    def _begun_with(self, lagrangian: Lagrangian, deadline: Deadline) -> Tree | None:
+        """Return the depth-first search with inequalities; None if the deadline cuts off its root."""
+        with deadline.flag(1e-9 * NANOSECONDS * len(self._h) ** 3) as stop:
+            tree = Tree(self._h, self._matrix, self._incumbent, stop, lagrangian)
+            if stop[0]:
+                return None
+        return tree
+
+    def _search_depth_first_with_triangles(
+        self, tree: Tree, plain: Tree, deadline: Deadline
+    ) -> None:
+        """Search depth first, no longer than a best-first search would probably take."""
+        n = len(self._h)
         begin = time.thread_time()
+        before = self._triangle_seconds
         while tree.is_open and not deadline.passed:
-            gap = self._relative_gap(plain)
-            if time.thread_time() - begin > seconds_best_first(n, gap):
+            self._triangle_seconds = before + time.thread_time() - begin
+            if self._triangle_seconds > seconds_best_first(n, self._relative_gap(plain)):
+                self._best_first_is_due = True
                 break
             deadline.tell(partial(self._known, tree.open_bounds))
             tree.run(max(1, WORK_A_CALL // n**3))
             if tree.is_open:
                 self._improve(deadline)
-        return tree
+        self._note_bound(tree.open_bounds)
 
-    def _best_first(self, strong: StrongTree, deadline: Deadline) -> None:
-        """Search best first, by bounds with triangle inequalities."""
-        while strong.is_open and not deadline.passed:
-            self._improve(deadline)
-            soon = deadline.within(self.improver.wait)
-            strong.search(deadline, lambda: self._known(strong.open_bounds), soon)
+    def _relative_gap(self, plain: Tree) -> float:
+        """Return the gap of the root of the search without inequalities, in mean d_i."""
+        gap = plain.root_bound - float(self._incumbent.best.scores[-1])
+        return _ratio(gap, plain.scale)
 
-    def _relative_gap(self, tree: Tree) -> float:
-        """Return the gap of the root of a search without inequalities, in mean d_i."""
-        return _ratio(tree.root_bound - float(self.incumbent.best.scores[-1]), tree.scale)
+    def _note_bound(self, open_bounds: np.ndarray) -> None:
+        """Keep the bound of a search's open nodes if it is the lowest so far."""
+        self._least_bound = min(self._least_bound, self._bound(open_bounds))
 
-    def states(self) -> States:
-        """Return the best states `[states, n]` of the problem in order."""
-        states = in_order(self.incumbent.best)
-        if not self.halved:
-            return states
-        # The last bit was fixed at 0, so every state is followed by its complement.
-        one = np.pad(states, ((0, 0), (0, 1)))
-        return np.stack((one, 1 - one), axis=1).reshape(-1, one.shape[1])
-
-    def bound(self, open_bounds: np.ndarray) -> float:
+    def _bound(self, open_bounds: np.ndarray) -> float:
         """Return an upper bound in the original scale, from pruned nodes and open ones."""
-        units = self.units
-        bound = float(self.incumbent.best.scores[-1])
+        units = self._units
+        bound = float(self._incumbent.best.scores[-1])
         if not units.common:
-            bound = max(bound, float(self.incumbent.ceiling[0]))
+            bound = max(bound, float(self._incumbent.ceiling[0]))
         if len(open_bounds):
             positive_part = math.fsum(np.maximum(units.values, 0.0))
             bound = min(max(bound, float(open_bounds.max())), positive_part)
@@ -235,14 +319,17 @@ class _DenseSearch:
 
         No state exceeds the largest of the open nodes' bounds and the best score.
         """
-        score = float(self.incumbent.best.scores[0])
-        highest = self.units.upper_bound(math.nextafter(score + self.units.error, math.inf))
-        return Known.of(self.states()[0], max(highest, self.bound(open_bounds)))
+        score = float(self._incumbent.best.scores[0])
+        units = self._units
+        highest = units.upper_bound(math.nextafter(score + units.error, math.inf))
+        bound = min(self._least_bound, self._bound(open_bounds))
+        return Known.of(self.z, max(highest, bound))
 
     def _improve(self, deadline: Deadline) -> None:
         """Offer the state of the local search to the incumbent."""
-        better = self.improver.better(self.states()[0], deadline)
-        _offer(better, self.h, self.matrix, self.incumbent.best)
+        better = self._improver.better(self.z, deadline)
+        if better is not None:
+            self.offer(better)
 
 
 def _ratio(gap: float, scale: float) -> float:
@@ -263,14 +350,13 @@ def _best_near(z: np.ndarray, h: np.ndarray, matrix: np.ndarray, count: int) -> 
     return Best.of(states, states @ h + (halves * states).sum(axis=1), count)
 
 
-def _offer(state: np.ndarray | None, h: np.ndarray, matrix: np.ndarray, best: Best) -> None:
+def _offer(state: np.ndarray, h: np.ndarray, matrix: np.ndarray, best: Best) -> None:
     """Offer a state `[n]` or `[n + 1]` of the problem, after turning its last bit to 0."""
-    if state is not None:
-        n = len(h)
-        offered = state
-        if len(state) > n:
-            offered = (state ^ state[n])[:n]
-        take(best, score_of(h, matrix, offered), offered)
+    n = len(h)
+    offered = state
+    if len(state) > n:
+        offered = (state ^ state[n])[:n]
+    take(best, score_of(h, matrix, offered), offered)
 
 
 def matrix_of(n: int, weights: np.ndarray, edges: Edges) -> np.ndarray:

@@ -107,6 +107,7 @@ class StrongTree:
     def bound_root(self, deadline: Deadline) -> Lagrangian:
         """Bound the root, and return inequalities for a depth-first search of all states."""
         (root,) = self._open
+        self.nodes += 1
         kept = np.arange(len(root.spins))
         with deadline.flag() as stop:
             bound = min(-root.priority, self._bound(root, kept, stop))

@@ -65,7 +65,8 @@ class CliqueBranchAndCut:
         first, second = scores.edges[self._excluded].T
         adjacent[first, second] = adjacent[second, first] = True
         self._adjacent = adjacent
-        gains = self._gains()
+        gains = self._most_gains()
+        self._gains = gains
         self._program = CliqueProgram(gains, adjacent)
         self._state = state ^ self._flip
         self._best = self._score(self._state)
@@ -75,7 +76,7 @@ class CliqueBranchAndCut:
         self._open = [Node(-trivial, 0, np.full(n, FREE, np.int8), self._program.x)]
         self._numbers = 0
 
-    def _gains(self) -> np.ndarray:
+    def _most_gains(self) -> np.ndarray:
         """Return `[n]`, how much each variable adds at most: half of each pair that gains."""
         gains: np.ndarray = self._scores.unary[0].copy()
         gaining = ~self._excluded & (self._scores.pairwise[0] > 0)
@@ -136,19 +137,22 @@ class CliqueBranchAndCut:
             self._root_done = not deadline.passed
             return
         bounded = self._bounded(root, deadline)
-        self._has_cliques = bounded is root and deadline.passed
+        self._has_cliques = deadline.passed
         self._open = [bounded]
         self._offer_rounded(bounded)
 
     def _bounded(self, node: Node, deadline: Deadline) -> Node:
-        """Return the node with the bound of its linear program, if that is solved in time."""
+        """Return the node with the bound of its linear program, as far as it is solved in time."""
         self._program.fix(node.status)
-        if not self._program.solve(deadline):
-            return node
+        x = node.x
+        if self._program.solve(deadline):
+            x = self._program.x
+        key = node.key
+        # The multipliers of a program that the deadline cut off give a bound, too.
         bound = self._program.bound(node.status)
-        if bound is None:
-            return node
-        return Node(max(node.key, -bound), node.number, node.status, self._program.x)
+        if bound is not None:
+            key = max(key, -bound)
+        return Node(key, node.number, node.status, x)
 
     def _children(self, node: Node) -> list[Node]:
         """Return the nodes that differ in one variable; none if the node has a single state."""
@@ -173,7 +177,7 @@ class CliqueBranchAndCut:
         fraction = np.minimum(x[free], 1.0 - x[free])
         if fraction.max() <= POSITIVE:
             return int(free[np.argmax(x[free])])
-        weight = np.abs(self._scores.unary[0][free]).astype(np.float64)
+        weight = np.abs(self._gains[free]).astype(np.float64)
         beside = self._adjacent[free] @ x
         return int(free[np.argmax(fraction * weight * beside)])
 

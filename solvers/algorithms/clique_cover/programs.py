@@ -82,12 +82,18 @@ class CliqueProgram:
         return True
 
     def bound(self, status: np.ndarray) -> int | None:
-        """Return a bound on the gains of a node, from the multipliers; None if they are too large.
+        """Return a bound on the gains of a node, from the multipliers of the last `solve`.
+
+        It is None if that ended without multipliers, or if they are too large. Those of a program
+        that the deadline cut off give a bound, too, since any multipliers do.
 
         Args:
             status: `[n]`, 1 for a chosen variable, 0 for one that is left out, else `FREE`.
         """
-        multipliers = -np.array(self._highs.getSolution().row_dual) * self._unit
+        solution = self._highs.getSolution()
+        if not solution.dual_valid:
+            return None
+        multipliers = -np.array(solution.row_dual) * self._unit
         multipliers = np.floor(np.maximum(multipliers, 0.0))
         if not multipliers.sum() < LARGEST:
             return None

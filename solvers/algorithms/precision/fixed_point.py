@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...arrays import States
-from ...problems.problem import Problem
+from ...problems.problem import EPSILON, Problem
 from .integers import LEAST_EXPONENT, to_integers
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ class FixedPoint:
         unary, unary_moved = to_integers(problem.unary, exponent)
         pairwise, pairwise_moved = to_integers(problem.pairwise, exponent)
         unit = np.ldexp(1.0, exponent)
-        return cls(unary, pairwise, problem.edges, unit, unit * (unary_moved + pairwise_moved))
+        # The sums of the changes round down by less than this factor.
+        roundings = 1.0 + EPSILON * (problem.n + problem.e)
+        error = unit * (roundings * (unary_moved + pairwise_moved))
+        return cls(unary, pairwise, problem.edges, unit, error)
 
     def score(self, z: States) -> Int[np.ndarray, "batch"]:
         """Return the exact integer scores `[batch]` of assignments `[batch, n]`."""
@@ -69,6 +72,19 @@ class FixedPoint:
         return replace(self, unary=unary), constant
 
     def bound(self, integer_bound: np.ndarray) -> Float[np.ndarray, "batch"]:
-        """Return the bounds `[batch]` on true scores, from bounds on integer scores."""
-        bound: np.ndarray = integer_bound * self.unit + self.error
+        """Return the bounds `[batch]` on true scores, from bounds on integer scores.
+
+        A bound that no float equals is rounded up.
+
+        Args:
+            integer_bound: `[batch]`, int64, or whole numbers in float64.
+        """
+        nearest = integer_bound.astype(np.float64)
+        if integer_bound.dtype.kind == "i":
+            low = nearest.astype(np.int64) < integer_bound
+            nearest = np.where(low, np.nextafter(nearest, np.inf), nearest)
+        # The unit is a power of two and at least the smallest float, so the product is exact.
+        exact = nearest * self.unit
+        above = np.nextafter(exact + self.error, np.inf)
+        bound: np.ndarray = np.where(self.error == 0.0, exact, above)
         return bound

@@ -102,7 +102,7 @@ def roof_duality(problem: Problem, deadline: Deadline | None = None) -> RoofDual
             for start in range(0, problem.batch, step)
         ]
     fixed, bound = (np.concatenate(column) for column in zip(*batches, strict=True))
-    return RoofDuality(fixed, _rounded_up(scores, bound), 2 * scores.error)
+    return RoofDuality(fixed, scores.bound(bound), 2 * scores.error)
 
 
 def halved(problem: Problem) -> tuple[States, Scores]:
@@ -162,13 +162,3 @@ def _cut(scores: FixedPoint, instances: slice, stop: np.ndarray) -> tuple[np.nda
     # down.
     fixed = np.where((x == y) | bool(stop[0]), -1, x).astype(np.int8)
     return fixed, (constant + doubled) // 4
-
-
-def _rounded_up(scores: FixedPoint, bound: np.ndarray) -> np.ndarray:
-    """Return the true bound, moved up past the roundings of `FixedPoint.bound` if there are any."""
-    nearest: np.ndarray = scores.bound(bound)
-    above = nearest
-    for _ in range(4):
-        above = np.nextafter(above, np.inf)
-    exact = (scores.error == 0) & (bound.astype(np.float64).astype(np.int64) == bound)
-    return np.where(exact, nearest, above)

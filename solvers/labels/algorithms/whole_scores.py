@@ -22,6 +22,10 @@ FORBIDDEN = -(1 << 61)
 """Whole score in place of minus infinity, which no sum of other scores compensates."""
 
 
+CACHED = 1 << 15
+"""Number of scores that are rounded at once, so that the steps find them in the cache."""
+
+
 class Tables(NamedTuple):
     """Scores of pairs: shared tables, or weights of equal values.
 
@@ -136,13 +140,27 @@ def _rounded(scores: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray,
     if not scores.size:
         return np.zeros(scores.shape, np.int64), np.zeros(len(scores)), 0
     rows = np.asarray(scores, np.float64).reshape(len(scores), -1)
-    # Forbidden scores have no whole number; they are marked after the others are rounded.
-    finite = np.where(np.isinf(rows), 0.0, rows)
-    whole: np.ndarray = to_integers(finite, np.full(len(rows), exponent))[0]
-    moved = np.abs(np.ldexp(finite, -exponent) - whole).max(axis=1, initial=0.0)
-    step = int(np.gcd.reduce(whole, axis=None))
-    whole[np.isinf(rows)] = FORBIDDEN
+    whole = np.empty(rows.shape, np.int64)
+    moved = np.empty(len(rows))
+    step = 0
+    at_once = max(1, CACHED // rows.shape[1])
+    for first in range(0, len(rows), at_once):
+        part = slice(first, first + at_once)
+        whole[part], moved[part] = _rounded_rows(rows[part], exponent)
+        # Every whole number is a multiple of 1.
+        if step != 1:
+            step = int(np.gcd(step, np.gcd.reduce(whole[part], axis=None)))
+        whole[part][np.isinf(rows[part])] = FORBIDDEN
     return whole.reshape(scores.shape), moved, step
+
+
+def _rounded_rows(rows: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest whole numbers, 0 for minus infinity, and the most that each row moved."""
+    finite = np.where(np.isinf(rows), 0.0, rows)
+    whole, total = to_integers(finite, np.full(len(rows), exponent))
+    if not total.any():
+        return whole, total
+    return whole, np.abs(np.ldexp(finite, -exponent) - whole).max(axis=1)
 
 
 def _least(whole: np.ndarray) -> np.ndarray:

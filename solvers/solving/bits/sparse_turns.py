@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ...algorithms.presolve.penalties import first_penalties
 from ...limits.deadline import Deadline
+from ...paused import PausedSolver
 from ...problems.problem import Problem
 from ...registry import solver_class
 from ...solver import ArgmaxSolver
@@ -55,6 +57,12 @@ WIDE_GAP = 0.01
 """Gap that odd cycles leave after a short run, as a share of the magnitude of the scores.
 
 Odd cycles do not prove a part with such a gap, so convex bounds get all of the remaining time.
+"""
+
+CLOSING = 3.0
+"""Second run of odd cycles in units of the first one, if the first one leaves no `WIDE_GAP`.
+
+Odd cycles prove most of these parts, so convex bounds are tried later.
 """
 
 MOST_TURNED = 100
@@ -136,18 +144,23 @@ def turns(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
 
 
 def _race(
-    problem: Problem, cuts: ArgmaxSolver, seconds: float, in_a_field: bool, tables: bool
+    problem: Problem,
+    cuts: ArgmaxSolver,
+    branch_and_bound: ArgmaxSolver,
+    seconds: float,
+    in_a_field: bool,
+    tables: bool,
 ) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield odd cycles and convex bounds if either may be far better.
 
     Args:
         problem: a part.
         cuts: the backend of odd cycles.
+        branch_and_bound: that of convex bounds.
         seconds: maximum seconds of a run while another backend may prove the part sooner.
         in_a_field: whether most variables have a field.
         tables: whether the tables of elimination can still prove the part in time.
     """
-    branch_and_bound = with_one_thread("branch_and_bound")
     least = RACED_DEGREE
     if in_a_field:
         least = BRANCHED_DEGREE
@@ -159,6 +172,8 @@ def _race(
     yield Turn(cuts, seconds)
     if not (tables or in_a_field):
         yield Turn(branch_and_bound, least_gap=WIDE_GAP)
+    if not tables:
+        yield Turn(cuts, CLOSING * seconds, most_gap=WIDE_GAP)
     yield Turn(branch_and_bound, seconds)
     if not tables:
         yield Turn(branch_and_bound, leading=True)
@@ -166,7 +181,7 @@ def _race(
 
 def _penalised(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield the backends for a problem that has penalties in place of constraints."""
-    branch_and_bound = with_one_thread("branch_and_bound")
+    branch_and_bound = _branch_and_bound()
     if not branch_and_bound.why_not(problem):
         yield Turn(branch_and_bound, seconds_of_a_turn(deadline))
     yield Turn(within_constraints(problem.n))
@@ -174,7 +189,7 @@ def _penalised(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolv
 
 def _dense(problem: Problem, deadline: Deadline) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield convex bounds, or the backends for a problem that is too large for them."""
-    branch_and_bound = with_one_thread("branch_and_bound")
+    branch_and_bound = _branch_and_bound()
     if not branch_and_bound.why_not(problem):
         yield Turn(branch_and_bound)
         return
@@ -208,9 +223,10 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
     entries = entries_of_tables(problem, deadline=deadline)
     elimination = with_one_thread("elimination")
     cuts = solver_class("cycle_cuts")().paused()
+    branch_and_bound = _branch_and_bound()
     seconds = seconds_of_a_turn(deadline)
     if not in_a_field:
-        yield from _without_cycles(problem, seconds)
+        yield from _without_cycles(problem, branch_and_bound, seconds)
     has_small_tables = entries <= MOST_ENTRIES
     share = TABLES_SHARE
     if in_a_field and has_small_tables:
@@ -221,21 +237,23 @@ def _cuts(problem: Problem, deadline: Deadline, in_a_field: bool) -> Iterator[Tu
             yield _before_tables(cuts, entries)
         yield Turn(elimination)
         return
-    yield from _race(problem, cuts, seconds, in_a_field, tables)
+    yield from _race(problem, cuts, branch_and_bound, seconds, in_a_field, tables)
     if tables:
         yield _before_tables(cuts, entries)
         yield Turn(elimination)
     yield Turn(cuts)
 
 
-def _without_cycles(problem: Problem, seconds: float) -> Iterator[Turn[ArgmaxSolver]]:
+def _without_cycles(
+    problem: Problem, branch_and_bound: ArgmaxSolver, seconds: float
+) -> Iterator[Turn[ArgmaxSolver]]:
     """Yield messages and convex bounds for a small part of too many edges for odd cycles.
 
     Args:
         problem: a part without a field.
+        branch_and_bound: the backend of convex bounds.
         seconds: maximum seconds of convex bounds.
     """
-    branch_and_bound = with_one_thread("branch_and_bound")
     if problem.n > MOST_TURNED or 2 * problem.e < RACED_DEGREE * problem.n:
         return
     if not branch_and_bound.why_not(problem):
@@ -249,6 +267,11 @@ def _before_tables(cuts: ArgmaxSolver, entries: float) -> Turn[ArgmaxSolver]:
     Their root node already proves some problems, such as planar ones.
     """
     return Turn(cuts, min(SECONDS_AN_ENTRY * entries, MOST_SECONDS))
+
+
+def _branch_and_bound() -> PausedSolver[Any]:
+    """Return the search by convex bounds, whose runs resume each other."""
+    return solver_class("branch_and_bound")().paused()
 
 
 def _in_a_field(problem: Problem) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 from rich.table import Table
 
 from solvers import (
+    ArgmaxSolver,
     OptionError,
     Solution,
     SolveInterrupted,
     UnknownSolverError,
-    available_solvers,
     labels,
     select_solver,
     solver_class,
@@ -85,12 +85,18 @@ def _is_named_for_labels(file: str) -> bool:
 
 
 def check_name(solver: str) -> None:
-    """Raise an UnknownSolverError if no solver of bits or of labels has this name."""
+    """Raise an UnknownSolverError if no solver of bits or of labels has this name.
+
+    Its message has the suggestions for both, since the files are not read yet.
+    """
     try:
         solver_class(solver)
-    except UnknownSolverError:
-        if solver not in {info.name for info in available_solvers("labels")}:
-            raise
+    except UnknownSolverError as of_bits:
+        try:
+            label_solver_class(solver)
+        except UnknownSolverError as of_labels:
+            both = f"{of_bits}. And for variables of several values, {of_labels}"
+            raise UnknownSolverError(both) from None
 
 
 def solve_labels(
@@ -101,7 +107,7 @@ def solve_labels(
     Raises:
         SolverError: as `solvers.labels.solve`.
     """
-    chosen: str | LabelSolver = solver
+    chosen: str | LabelSolver | ArgmaxSolver = solver
     reason = ""
     if conversion.constraints:
         reason = f"the file has constraints ({len(conversion.constraints)})"
@@ -112,7 +118,7 @@ def solve_labels(
         if threads is not None and "threads" in selection.solver.options():
             chosen = selection.solver.with_options(threads=threads)
     elif threads is not None:
-        chosen = label_solver_class(solver)().with_options(threads=threads)
+        chosen = _with_threads(solver, threads)
     begin = time.monotonic()
     stopped = False
     try:
@@ -126,6 +132,14 @@ def solve_labels(
         solution = interrupt.solution
         stopped = True
     return LabelAnswer(solution, time.monotonic() - begin, reason, stopped)
+
+
+def _with_threads(name: str, threads: int) -> LabelSolver | ArgmaxSolver:
+    """Return the solver of labels of that name, or else that of their bits."""
+    try:
+        return label_solver_class(name)().with_options(threads=threads)
+    except UnknownSolverError:
+        return solver_class(name)().with_options(threads=threads)
 
 
 def label_record(file: str, conversion: LabelConversion, answer: LabelAnswer) -> dict[str, Any]:
