@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from solvers import Deadline, Problem, instances, solve, solver_class
 from solvers.algorithms.branch_and_bound import search as dense_search
 from solvers.algorithms.branch_and_bound.search import DenseSearch, search_dense
-from solvers.solving.sparse import turns
+from solvers.solving.bits.sparse_turns import turns
 from solvers.testing import enumerate_scores
 
 few = examples(40)
