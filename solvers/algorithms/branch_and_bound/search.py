@@ -250,15 +250,19 @@ class DenseSearch:
         if strong is None:
             strong = StrongTree(self._h, self._matrix, self._incumbent, plain.root_bound)
             self._strong = strong
-        if self._triangle_tree is None:
+        tree = self._triangle_tree
+        if tree is None:
             lagrangian = strong.bound_root(deadline)
             self._note_bound(strong.open_bounds)
             if not strong.is_open or deadline.passed:
                 return
-            self._triangle_tree = self._begun_with(lagrangian, deadline)
+            tree = self._begun_with(lagrangian, deadline)
+            if tree is None:
+                return
+            self._triangle_tree = tree
         if not self._best_first_is_due:
-            self._search_depth_first_with_triangles(self._triangle_tree, plain, deadline)
-            if not self._triangle_tree.is_open:
+            self._search_depth_first_with_triangles(tree, plain, deadline)
+            if not tree.is_open:
                 return
         while strong.is_open and not deadline.passed:
             self._improve(deadline)
