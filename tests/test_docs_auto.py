@@ -136,9 +136,9 @@ def of_sparse_components():
     larger = f"more than {entries}, or they take too long |"
     yield f"| many fields, n at most {sparse_turns.BRANCHED} | {larger}"
     yield f"| any other | {larger} short runs"
-    gap = f"a gap of at most {share(sparse.WIDE_GAP)} of the sum of all absolute scores"
+    gap = f"a gap of at most {share(sparse_turns.WIDE_GAP)} of the sum of all absolute scores"
     yield f"If the short run of `cycle_cuts` leaves {gap}"
-    yield f"It then runs for {sparse.CLOSING:g} short runs more before `branch_and_bound` does"
+    yield f"It then runs for {sparse_turns.CLOSING:g} short runs more before `branch_and_bound` does"
     yield "leaves a component of 815 variables,"
     yield "A torus of 40 x 40 spins"
 

@@ -83,6 +83,7 @@ def test_runs_resume_the_search_and_never_raise_its_bound(triangles, field, limi
 def test_a_root_that_the_deadline_cut_off_is_bounded_in_the_next_run(monkeypatch):
     # Depth first alone, whose bound stays that of its root.
     monkeypatch.setattr(dense_search, "FIRST_SHARE", 1.0)
+    monkeypatch.setattr(dense_search, "FIRST_CALLS", 10**9)
     problem = dense_problem(200, 0)
     search = DenseSearch(problem, Deadline.after(None))
     search.run(Deadline.after(-1.0))
