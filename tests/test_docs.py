@@ -1554,16 +1554,21 @@ def of_longer_trainings():
         yield f"| `direct`, {title}, all flips | {{:.1f}} | {{:.1f}} |", exact
     theirs = [
         min(
-            mean(
-                run["minus_log_p"]
-                for run in every
-                if (run["data"], run["estimator"]) == (data, name)
+            (
+                mean(
+                    run["minus_log_p"]
+                    for run in every
+                    if (run["data"], run["estimator"]) == (data, name)
+                ),
+                name,
             )
             for name in names
         )
         for data in ("mnist", "fashion-mnist")
     ]
-    yield "| the best cheap estimator | {:.1f} | {:.1f} |", theirs
+    assert {name for _, name in theirs} == {"straight-through"}
+    words = "| `straight_through`, the best cheap estimator | {:.1f} | {:.1f} |"
+    yield words, [bound for bound, _ in theirs]
     row = [mean(run["bound"] for run in of) for of in one]
     yield "`direct`, one-sided, all flips | 40,000 | {:.1f} | 40,000 | {:.1f} |", row
 
