@@ -156,10 +156,8 @@ def qplib_peers() -> str:
     answers = [answer for row in beside.values() for answer in row["peers"].values()]
     limit = max((answer["limit"] for answer in answers), default=0.0)
     note = (
-        f"\nThe limit was {limit:g} s. Only {len(beside)} of the {len(rows)} problems were given "
-        "to these solvers. "
-        "`auto` needs at most "
-        f"{longest:.1f} s for each of them, so this is a selection in its favour.\n"
+        f"\nThe limit was {limit:g} s, and `auto` needs at most {longest:.1f} s. "
+        f"Only {len(beside)} of the {len(rows)} problems were given to these solvers.\n"
     )
     return (
         table(("problem", "value", "`auto`, s ↓", *(f"{peer}, s ↓" for peer in peers)), lines)

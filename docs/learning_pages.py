@@ -490,7 +490,9 @@ def all_settings() -> list[list[str]]:
     """
     bounds = bounds_of_settings()
     lengths = sorted({length for _, _, length in bounds})
-    bounds_after = [f"bound after {epochs} epochs, nats ↓" for epochs in lengths]
+    bounds_after = [
+        f"bound after {epochs} epochs ({50 * epochs:,} steps), nats ↓" for epochs in lengths
+    ]
     lines = [["code", "sides", "KL from", "other", *bounds_after]]
     for code in SIZES:
         settings = dict.fromkeys(setting for size, setting, _ in bounds if size == code)

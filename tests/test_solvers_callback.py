@@ -239,10 +239,10 @@ def test_within_constraints(name):
 
 
 def test_of_several_states_the_best_is_heard_of():
-    problem, heard = dense(150), Heard(3)
+    problem, heard = dense(200), Heard(3)
     solution = solve(problem, k_best=3, time_limit=LIMIT, callback=heard)
     assert len(heard.said) == 3
-    assert solution.z.shape == (1, 3, 150)
+    assert solution.z.shape == (1, 3, 200)
     assert (heard.said[-1].score <= solution.score[:, 0]).all()
     assert len({tuple(state) for state in solution.z[0].tolist()}) == 3
 

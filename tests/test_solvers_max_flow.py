@@ -137,6 +137,21 @@ def test_kernels_against_enumeration(argmax):
 
 
 @pytest.mark.parametrize("argmax", [dense_argmax, sparse_argmax])
+def test_states_are_the_least_or_the_greatest_maximisers(argmax):
+    """A mixture of both is a maximiser too, but roof duality would fix wrong values by it."""
+    generator = np.random.default_rng(7)
+    edges = grid(3, 4, 1, generator).edges
+    pairwise = generator.integers(0, 3, (96, len(edges)))
+    unary = generator.integers(-3, 2, (96, 12))
+    states = (np.arange(2**12)[:, None] >> np.arange(12)) & 1
+    both = states[:, edges[:, 0]] & states[:, edges[:, 1]]
+    z, _ = argmax(unary, pairwise, edges)
+    for scores, state in zip(unary @ states.T + pairwise @ both.T, z, strict=True):
+        maximisers = states[scores == scores.max()]
+        assert (state == maximisers.min(axis=0)).all() or (state == maximisers.max(axis=0)).all()
+
+
+@pytest.mark.parametrize("argmax", [dense_argmax, sparse_argmax])
 def test_a_flow_that_has_to_end_leaves_upper_bounds(argmax):
     unary, pairwise, edges = drawn(120, 40, np.random.default_rng(1), batch=3)
     scores = FixedPoint.of(Problem.from_arrays(unary, pairwise, edges=edges))

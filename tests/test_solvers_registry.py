@@ -97,7 +97,7 @@ CHOICES = {
         "branch_and_bound",
         "n = 50 is at most 600, with scores of",
     ),
-    "large": (dense(130, 1, GENERATOR).problem(), "branch_and_bound", "n = 130 is at most 600"),
+    "large": (dense(200, 1, GENERATOR).problem(), "branch_and_bound", "n = 200 is at most 600"),
     "very large and dense": (
         dense(601, 1, GENERATOR).problem(),
         "portfolio",

@@ -59,14 +59,14 @@ public:
                 for (Index lane = 0; lane < count; ++lane, ++b) {
                     if (lanes->is_settled(lane)) continue;
                     lanes->unload(lane, graph_);
-                    finish(z[b], doubled[b]);
+                    finish(z[b], doubled[b], true);
                 }
             } else {
                 load(unary[b], pairwise[b]);
                 push_to_neighbours();
                 std::ranges::fill(z[b], std::int8_t{0});
                 doubled[b] = 0;
-                finish(z[b], doubled[b]);
+                finish(z[b], doubled[b], false);
                 hard = trees_.steps() > HARD_STEPS * graph_.size();
                 ++b;
             }
@@ -75,23 +75,33 @@ public:
 
 private:
     // Pushes the rest of the excess of the loaded instance, and adds the rest of the cut.
-    void finish(std::span<std::int8_t> z, Index& doubled) {
+    //
+    // The source side of the result is the least or the greatest of all minimum cuts, which roof
+    // duality relies on. If lanes have settled some nodes, it must be the greatest, as theirs is:
+    // all nodes from which no deficit can be reached.
+    void finish(std::span<std::int8_t> z, Index& doubled, bool greatest) {
         const Index n = graph_.size();
         if (n > BLOCK) solve_blocks();
         const Complete complete = trees_.grow(0, n, STEPS * (n + graph_.arc_count));
-        if (complete == Complete::unfinished) push_in_rounds();
+        bool by_distance = false;
+        if (complete == Complete::unfinished) {
+            push_in_rounds();
+            by_distance = true;
+        } else if (complete == Complete::source && greatest) {
+            forget_levels();
+            find_distances();
+            by_distance = true;
+        }
         const NodeRecord* nodes = graph_.nodes.data();
         Index excess = 0;
         for (Index i = 0; i < n; ++i) {
             excess += std::max(nodes[i].balance, Index{0});
-            z[i] |= static_cast<std::int8_t>(on_source_side(nodes[i].level, complete));
+            const std::int32_t level = nodes[i].level;
+            const bool by_trees = level > 0 || (complete == Complete::sink && level == FREE);
+            const bool on_source_side = by_distance ? level == UNREACHED : by_trees;
+            z[i] |= static_cast<std::int8_t>(on_source_side);
         }
         doubled += excess;
-    }
-
-    static bool on_source_side(std::int32_t level, Complete complete) {
-        if (complete == Complete::unfinished) return level == UNREACHED;
-        return level > 0 || (complete == Complete::sink && level == FREE);
     }
 
     // Sets the arcs of the graph, where those of each node start, and the edge of each arc.
@@ -200,13 +210,17 @@ private:
         return reached;
     }
 
+    void forget_levels() {
+        for (Index i = 0; i < graph_.size(); ++i) graph_.nodes[i].level = 0;
+    }
+
     // Pushes excess until none can reach a deficit; the nodes without distance are then the source
     // side.
     //
     // Works round by round as in one_word.cpp: from the farthest nodes on, along all shortest paths
     // at once.
     void push_in_rounds() {
-        for (Index i = 0; i < graph_.size(); ++i) graph_.nodes[i].level = 0;
+        forget_levels();
         bool active = true;
         while (active && !stop_.requested()) {
             active = false;
