@@ -185,12 +185,12 @@ def test_a_search_with_triangles_ends_with_the_same_proof(most_open, best_first_
 
 def test_what_time_cuts_off_has_a_bound():
     generator = np.random.default_rng(1)
-    edges = np.stack(np.triu_indices(180, 1), axis=1)
+    edges = np.stack(np.triu_indices(240, 1), axis=1)
     couplings = generator.choice([-1.0, 1.0], len(edges))
     solution = solve(
-        np.zeros(180), couplings, edges=edges, solver="branch_and_bound", time_limit=2.0
+        np.zeros(240), couplings, edges=edges, solver="branch_and_bound", time_limit=1.5
     )
-    plain = solve(np.zeros(180), couplings, edges=edges, solver="branch_and_bound", time_limit=0.3)
+    plain = solve(np.zeros(240), couplings, edges=edges, solver="branch_and_bound", time_limit=0.3)
     assert solution.score <= solution.bound <= plain.bound
     assert not solution.optimal
 
