@@ -32,13 +32,14 @@ from ..solver import ArgmaxSolver, Capabilities
 
 @dataclass(frozen=True)
 class BranchAndBound(ArgmaxSolver):
-    """Exact solver of dense problems of any signs, quick up to about 100 variables.
+    """Exact solver of dense problems of any signs, quick up to about 150 variables.
 
     Some problems of 200 variables are quick, too. A depth-first search takes its bounds from a
     concave relaxation on the box, whose diagonal is close to the dual of the semidefinite
-    relaxation. If that leaves a large gap, a best-first search uses triangle inequalities in the
-    semidefinite relaxation. Instances of a batch share the cores. A constraint on the number of
-    ones in a group becomes a linear and a concave term of problems without constraints.
+    relaxation. If that leaves a large gap, another depth-first search adds triangle inequalities
+    to the relaxation, and a best-first search follows if that takes too long. Instances of a batch
+    share the cores. A constraint on the number of ones in a group becomes a linear and a concave
+    term of problems without constraints.
 
     Attributes:
         threads: number of instances at once; None for all cores.
