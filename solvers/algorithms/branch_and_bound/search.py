@@ -177,6 +177,7 @@ class _DenseSearch:
             return strong.open_bounds, 1
         tree = self._depth_first_with(lagrangian, plain, deadline)
         if not tree.is_open or deadline.passed:
+            # The bound of the root holds for every open node.
             return np.minimum(tree.open_bounds, strong.open_bounds.max()), tree.nodes + 1
         self._best_first(strong, deadline)
         return strong.open_bounds, tree.nodes + strong.nodes + 1
