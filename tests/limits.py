@@ -10,6 +10,7 @@ LIMITS = {
     "leaf_variables": "solvers.algorithms.branch_and_bound.strong_tree.LEAF",
     "open_nodes": "solvers.algorithms.branch_and_bound.strong_tree.MOST_OPEN",
     "probe_nodes": "solvers.algorithms.branch_and_bound.strong_tree.PROBE",
+    "relaxation_rounds": "solvers.algorithms.branch_and_bound.strong_tree.ROUNDS",
     "triangle_seconds": "solvers.algorithms.branch_and_bound.forecast.STRONG_SECONDS",
     "work_per_call": "solvers.algorithms.branch_and_bound.search.WORK_A_CALL",
     # other searches for bits

@@ -123,6 +123,7 @@ def test_one_search_has_them_all(seed, n, kind, count, solver):
 @pytest.mark.parametrize("first", [0, 3])
 def test_the_search_with_triangles_has_them_all(kind, first, limits):
     limits(calls_before_forecast=first, work_per_call=1, leaf_variables=4, probe_nodes=2)
+    limits(relaxation_rounds=2)
     for seed in range(6):
         problem = hostile(seed, 12, kind)
         check_ranking(problem, solve(problem, solver="branch_and_bound", k_best=9), 9)

@@ -16,6 +16,7 @@ from solvers.algorithms.branch_and_bound.strong_tree import SIGNS, StrongTree
 from solvers.algorithms.branch_and_bound.tree import PLAIN, Incumbent, Lagrangian, Tree
 from solvers.compiled._kernels.branch_and_bound import Relaxation
 from solvers.compiled.best import Best, in_order
+from solvers.limits.progress import Watch
 
 HOSTILE = ["normal", "signs", "cubed", "one large", "nearly all zero", "large"]
 
@@ -38,7 +39,8 @@ def hostile(kind, n, generator):
 
 
 def best_score(unary, pairwise):
-    states = np.array(list(product((0.0, 1.0), repeat=len(unary))))
+    n = len(unary)
+    states = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(float)
     return float((states @ unary + ((states @ pairwise) * states).sum(axis=1) / 2).max())
 
 
@@ -171,10 +173,10 @@ def test_a_node_is_rounded_to_a_state_that_no_flip_betters():
 @pytest.mark.parametrize("most_open", [strong_tree.MOST_OPEN, 2])
 def test_a_search_with_triangles_ends_with_the_same_proof(most_open, best_first_seconds, limits):
     limits(calls_before_forecast=0, triangle_seconds=0.0, best_first_seconds=best_first_seconds)
-    limits(open_nodes=most_open, probe_nodes=1, leaf_variables=2)
+    limits(open_nodes=most_open, probe_nodes=1, leaf_variables=2, relaxation_rounds=2)
     n = 20
     edges = np.stack(np.triu_indices(n, 1), axis=1)
-    for seed in range(2):
+    for seed in (2, 3):
         couplings = np.random.default_rng(seed).choice([-1.0, 1.0], len(edges))
         unary = -np.bincount(edges.ravel(), np.repeat(couplings, 2), n) / 2
         problem = Problem.from_arrays(unary, couplings, edges=edges)
@@ -183,15 +185,62 @@ def test_a_search_with_triangles_ends_with_the_same_proof(most_open, best_first_
         assert score == bound == solve(unary, couplings, edges=edges, solver="exhaustive").score
 
 
-def test_what_time_cuts_off_has_a_bound():
+class StopAfter(Watch):
+    """Keeps the news of a search, and stops it after some reports."""
+
+    def __init__(self, reports):
+        super().__init__(None)
+        self.reports = reports
+        self.news = []
+
+    @property
+    def stopped(self):
+        return len(self.news) >= self.reports
+
+    def tell(self, news):
+        self.take(news())
+
+    def take(self, news):
+        self.news.append(news)
+
+    def poll(self):
+        pass
+
+
+@pytest.mark.parametrize("best_first_seconds", [0.0, math.inf])
+def test_a_search_with_triangles_has_a_bound_wherever_it_is_stopped(best_first_seconds, limits):
+    """Two rounds leave a gap at the root, so the searches below it have something to do."""
+    limits(calls_before_forecast=0, triangle_seconds=0.0, best_first_seconds=best_first_seconds)
+    limits(work_per_call=1, relaxation_rounds=2, probe_nodes=1, leaf_variables=2)
+    n = 22
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    couplings = np.random.default_rng(1).choice([-1.0, 1.0], len(edges))
+    problem = Problem.from_arrays(np.zeros((1, n)), couplings[None], edges=edges)
+    (best,) = solve(problem, solver="exhaustive").score
+    bounds = []
+    finished = False
+    while not finished:
+        watch = StopAfter(len(bounds))
+        z, bound, _ = search_dense(problem, replace(Deadline.after(None), watch=watch))
+        assert problem.score_flat(z[None])[0] <= best <= bound
+        assert all(news.bound[0] >= best for news in watch.news)
+        finished = len(watch.news) < len(bounds)
+        bounds.append(bound)
+    assert len(bounds) > 2
+    assert bounds[-1] == best
+    # While a node is open, its bound exceeds the best score. Only the last report may precede the
+    # last node.
+    assert bounds.count(best) <= 2
+
+
+def test_a_search_that_the_time_limit_ends_has_a_bound():
     generator = np.random.default_rng(1)
-    edges = np.stack(np.triu_indices(240, 1), axis=1)
+    edges = np.stack(np.triu_indices(200, 1), axis=1)
     couplings = generator.choice([-1.0, 1.0], len(edges))
     solution = solve(
-        np.zeros(240), couplings, edges=edges, solver="branch_and_bound", time_limit=1.5
+        np.zeros(200), couplings, edges=edges, solver="branch_and_bound", time_limit=1.0
     )
-    plain = solve(np.zeros(240), couplings, edges=edges, solver="branch_and_bound", time_limit=0.3)
-    assert solution.score <= solution.bound <= plain.bound
+    assert solution.score <= solution.bound <= np.maximum(couplings, 0.0).sum()
     assert not solution.optimal
 
 
@@ -332,7 +381,8 @@ def random_inequalities(n, largest, generator):
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("size", [1e-9, 1e-2, 1.0, 100.0])
 def test_a_depth_first_search_with_any_multipliers_finds_what_is_better_by_a_unit(kind, size):
-    n = 13
+    """More variables than a leaf has and a level fixes, so that levels inherit inequalities."""
+    n = 16
     for seed in range(3):
         generator = np.random.default_rng(seed)
         unary, pairwise = hostile(kind, n, generator)
@@ -352,6 +402,27 @@ def test_a_depth_first_search_with_any_multipliers_finds_what_is_better_by_a_uni
         assert z @ unary + z @ pairwise @ z / 2 == best
 
 
+def test_coefficients_that_lose_small_multipliers_prune_no_better_state():
+    """Float64 holds 2^50 in steps of 1/4, so a constant of 2^50 stays when a multiplier is added."""
+    n = 17
+    generator = np.random.default_rng(3)
+    pairwise = np.triu(generator.choice([-30.0, 30.0], (n, n)), 1)
+    pairwise[:4] = 0.0
+    pairwise += pairwise.T
+    unary = -pairwise.sum(axis=0) / 2
+    best = 2.0**50 + best_score(unary[4:], pairwise[4:, 4:])
+    unary[:4] = 2.0**48
+    inequality = np.array([[6, 5, 1, 1]], np.int16)
+    repeated = Lagrangian(np.repeat(inequality, 20_000, axis=0), np.full(20_000, 0.06), 0.0)
+    states = Best.of(np.zeros((1, n), np.int8), np.full(1, best - 1.0), 1)
+    incumbent = Incumbent(states, 0.0, np.full(1, -math.inf))
+    tree = Tree(unary, pairwise, incumbent, np.zeros(1, np.uint8), repeated)
+    tree.run(1)
+    assert tree.root_bound >= best
+    tree.run(1 << 60)
+    assert incumbent.best.scores[0] == best
+
+
 def test_the_inequalities_of_the_root_halve_the_gap_of_a_depth_first_search():
     unary, pairwise = hostile("normal", 60, np.random.default_rng(0))
     incumbent = Incumbent(
@@ -368,6 +439,22 @@ def test_the_inequalities_of_the_root_halve_the_gap_of_a_depth_first_search():
     best = incumbent.best.scores[0]
     assert best <= bounds[1] < best + 0.5 * (bounds[0] - best)
     assert -strong._open[0].priority >= best
+
+
+def test_the_inequalities_of_the_root_save_nodes_below_it():
+    """Fixed variables keep their signs in the inequalities; with other signs they save none."""
+    unary, pairwise = hostile("normal", 60, np.random.default_rng(0))
+    incumbent = Incumbent(
+        Best.of(np.zeros((1, 60), np.int8), np.zeros(1), 1), 0.0, np.full(1, -math.inf)
+    )
+    lagrangian = StrongTree(unary, pairwise, incumbent, math.inf).bound_root(Deadline.after(None))
+    Tree(unary, pairwise, incumbent, np.zeros(1, np.uint8)).run(1 << 60)
+    nodes = []
+    for terms in (PLAIN, lagrangian):
+        tree = Tree(unary, pairwise, incumbent, np.zeros(1, np.uint8), terms)
+        tree.run(1 << 60)
+        nodes.append(tree.nodes)
+    assert 1 < nodes[1] < nodes[0] / 2
 
 
 @pytest.mark.parametrize("multiplier", [-1.0, math.nan, math.inf])

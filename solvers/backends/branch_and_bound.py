@@ -36,10 +36,10 @@ class BranchAndBound(ArgmaxSolver):
 
     Some problems of 200 variables are quick, too. A depth-first search takes its bounds from a
     concave relaxation on the box, whose diagonal is close to the dual of the semidefinite
-    relaxation. If that leaves a large gap, another depth-first search adds triangle inequalities
-    to the relaxation, and a best-first search follows if that takes too long. Instances of a batch
-    share the cores. A constraint on the number of ones in a group becomes a linear and a concave
-    term of problems without constraints.
+    relaxation. If that leaves a large gap, triangle inequalities of the semidefinite relaxation
+    lower the bounds, first in another depth-first search and then in a best-first search.
+    Instances of a batch share the cores. A constraint on the number of ones in a group becomes a
+    linear and a concave term of problems without constraints.
 
     Attributes:
         threads: number of instances at once; None for all cores.

@@ -42,10 +42,10 @@ struct Inequality {
 // The inequality of a triangle of the strong relaxation.
 Inequality inequality_of(const Triangle& triangle, double multiplier);
 
-// Lists in `merged` what is left of inequalities once some variables are fixed.
+// Writes to `merged` the inequalities between the free variables, once some variables are fixed.
 //
-// A fixed node becomes the constant, with its spin as a sign. An inequality with two of them is
-// left out: it says nothing about the other variables but |s_i| <= 1.
+// A fixed node becomes the constant, and its spin becomes part of its sign. An inequality with two
+// constants is left out, since it only says |s_i| <= 1.
 //
 // Args:
 //     place: `[m + 1]`, the new number of each node, which is 0 if it is fixed.

@@ -48,14 +48,14 @@ struct Level {
     Index stride = 0;          // of rows
     double constant = 0.0;     // score of the variables that are no longer there
     double offset = 0.0;       // the constant of f
-    double weight = 0.0;       // at least the sum of |g_i| and |f - offset| everywhere
-    double rounding = 0.0;     // of the coefficients of f, summed over a state
-    double multipliers = 0.0;  // their sum
+    double weight = 0.0;       // bound on the sum of |g_i| and on |f - offset|, at every point
+    double rounding = 0.0;     // bound on what rounded coefficients add to f at any state
+    double multipliers = 0.0;  // sum of the multipliers of the inequalities
     Row matrix;                // [m, stride] W of the score
     Row unary;                 // [stride] u of the score
     Row lagrangian;            // [m, stride] W of f; not used without inequalities
     Row linear;                // [stride] u of f
-    Row pull;                  // [stride] what the inequalities add to 2 u + W 1
+    Row pull;                  // [stride] terms of the inequalities in t = 2 u + W 1
     std::vector<Inequality> inequalities;
     Row diagonal;                    // [stride] d
     Row vectors;                     // [m, VECTOR_STRIDE] of the semidefinite relaxation
@@ -105,8 +105,9 @@ public:
 
     // Returns a bound on the rounding error of `tangent_bound`.
     //
-    // A move rounds g and f by less than 4 roundoff * (weight + |constant|) in total; a refresh and
-    // the sum of the bound round by m roundoff times that for g, for f and for the sum.
+    // A move rounds g and f by less than 4 roundoff * (weight + |offset|) in total; a refresh and
+    // the sum of the bound round by m roundoff times that for g, for f and for the sum. The
+    // rounding of the coefficients of f is added, since only the exact ones bound the score.
     double rounding() const;
 
     // Fixes z_i = bit.

@@ -63,8 +63,7 @@ void Level::resize(Index m) {
 }
 
 // With w = mu p_i p_j, the term w s_i s_j is w (4 z_i z_j - 2 z_i - 2 z_j + 1), and w (2 z_j - 1)
-// if node i is the constant. An inequality has at most 28 mu in all of its terms, and a coefficient
-// has at most four terms of each: so many additions round the sum of all terms.
+// if node i is the constant. `begin` bounds the rounding of these sums.
 void Level::compose() {
     std::copy_n(unary.begin(), stride, linear.begin());
     std::fill_n(pull.begin(), stride, 0.0);
@@ -111,7 +110,7 @@ void Node::start(Level& level) {
     }
 }
 
-// Gives the new level what is left of the inequalities of the old one.
+// Gives the new level the inequalities of the old one, without the variables that are fixed.
 void Node::hand_down_inequalities(Level& level, std::span<const Index> order) const {
     level.inequalities.clear();
     if (level_->inequalities.empty()) return;
@@ -183,12 +182,17 @@ void Node::begin() {
                   (load_register(high_ + i) - load_register(low_ + i));
     // Each of the three pairs of an inequality adds 4 mu to two entries of W.
     level_->weight = sum(weight) + 24.0 * level_->multipliers;
-    const auto terms = static_cast<double>(level_->inequalities.size());
     level_->rounding = 0.0;
-    if (terms > 0.0)
-        level_->rounding =
-            2.0 * ROUNDOFF * (4.0 * terms + 8.0) *
-            (level_->weight + std::abs(level_->constant) + 40.0 * level_->multipliers);
+    if (!level_->inequalities.empty()) {
+        // `compose` adds up to four terms of each inequality to a coefficient. Each addition rounds
+        // by at most the roundoff times the magnitudes of what is added up. Over all coefficients
+        // these sum to 28 mu of each inequality, and to what the coefficients were before: at most
+        // 12 mu more than what they are now.
+        const auto terms = static_cast<double>(level_->inequalities.size());
+        const double magnitudes =
+            level_->weight + std::abs(level_->constant) + 40.0 * level_->multipliers;
+        level_->rounding = 2.0 * ROUNDOFF * (4.0 * terms + 8.0) * magnitudes;
+    }
     refresh();
 }
 

@@ -71,8 +71,8 @@ class StrongTree:
         self._pairwise = pairwise
         self._incumbent = incumbent
         self._lower = np.tril(pairwise)
-        # With x_i = (1 + s_i) / 2, spin 0 is the constant
-        # 1, and the unary scores are couplings to it.
+        # With x_i = (1 + s_i) / 2, spin 0 is the constant 1, and the unary scores are couplings
+        # to it.
         self._couplings = np.zeros((size, size))
         self._couplings[1:, 1:] = pairwise / 4
         self._couplings[0, 1:] = self._couplings[1:, 0] = unary / 2 + pairwise.sum(axis=0) / 4
@@ -208,6 +208,9 @@ class StrongTree:
         couplings[0, 1:] = couplings[1:, 0] = spins @ self._couplings[np.ix_(fixed, kept[1:])]
         # A node that falls below this is pruned, so the relaxation need not go lower.
         threshold = float(self._incumbent.best.scores[-1]) + self._incumbent.margin
+        patience = PATIENCE
+        if not len(node.multipliers):
+            patience = ROOT_ROUNDS
         return float(
             self._relaxation.tighten(
                 couplings,
@@ -216,7 +219,7 @@ class StrongTree:
                 *_restricted(node, kept),
                 self._scale,
                 threshold,
-                PATIENCE if len(node.multipliers) else ROOT_ROUNDS,
+                patience,
                 ROUNDS,
                 stop,
             )

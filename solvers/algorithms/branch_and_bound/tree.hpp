@@ -6,8 +6,8 @@
 // the others become a level with a new, tighter diagonal. The smallest nodes are enumerated.
 //
 // The concave function may be that of a Lagrangian with triangle inequalities. The semidefinite
-// relaxation of a level then moves their multipliers too: as variables are fixed, the inequalities
-// of the root lose their worth, and with multipliers that stay the bounds are worse than without.
+// relaxation of a level then moves the multipliers too. The multipliers of the root suit a level
+// less and less as variables are fixed: unchanged, they would make its bound worse than none.
 //
 // The search keeps one node a depth. A node whose first child is being searched holds the branching
 // of the second one; that child then takes its place.
@@ -40,8 +40,8 @@ public:
     // Args:
     //     unary: `[n]`.
     //     pairwise: `[n, n]`, symmetric, with a zero diagonal.
-    //     inequalities: of which the Lagrangian of the root consists beside the score.
-    //     step: of the multipliers, at every level.
+    //     inequalities: the Lagrangian of the root adds them to the score; may be empty.
+    //     step: step size of the multipliers at every level.
     //     stop: once it is set, the relaxation of the root ends early, with a worse bound.
     Tree(std::span<const double> unary, Matrix<const double> pairwise,
          std::vector<Inequality> inequalities, double step, Stop stop);

@@ -111,9 +111,10 @@ void Tree::relax(Node& node, Sweeps sweeps, int rounds, Stop stop) {
     if (saved > 0.0) take_diagonal(node);
 }
 
-// Gives the level of a node, whose multipliers move first, the diagonal of its Lagrangian. That of
-// the level above belongs to another function. If there is none, the level gives up its
-// inequalities, and dominance makes the score concave: d_i is the sum of |W_ij|, which is exact.
+// Moves the multipliers of the level of a node, then gives the level the diagonal of its own
+// Lagrangian. The diagonal of the level above belongs to another function, so it may not stay. If
+// no diagonal is certified, the level gives up its inequalities, and diagonal dominance makes the
+// score concave: d_i is the sum of |W_ij|, which is exact.
 void Tree::relax_lagrangian(Node& node, Sweeps sweeps, int rounds, Stop stop) {
     Level& level = node.level();
     if (level.depth > 0) {
