@@ -399,3 +399,13 @@ def test_a_dense_search_without_a_field_fixes_a_variable(scale):
         assert field or z[-1] == 0
         nodes[field] += handled
     assert nodes[0.0] < 0.8 * nodes[0.25]
+
+
+def test_without_time_the_bound_is_at_most_the_sum_of_the_positive_scores():
+    generator = np.random.default_rng(0)
+    edges = np.stack(np.triu_indices(60, 1), axis=1)
+    unary = generator.integers(-3, 4, 60).astype(np.float64)
+    pairwise = generator.integers(-9, 3, len(edges)).astype(np.float64)
+    problem = Problem.from_arrays(unary, pairwise, edges=edges)
+    _, bound, _ = search_dense(problem, Deadline.after(-1.0))
+    assert bound <= unary[unary > 0].sum() + pairwise[pairwise > 0].sum()
