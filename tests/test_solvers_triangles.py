@@ -11,7 +11,7 @@ from solvers import Deadline, Problem, instances, solve
 from solvers.algorithms.branch_and_bound import search as search_module
 from solvers.algorithms.branch_and_bound import strong_tree
 from solvers.algorithms.branch_and_bound.forecast import Forecast
-from solvers.algorithms.branch_and_bound.search import search_dense
+from solvers.algorithms.branch_and_bound.search import rank_dense, search_dense
 from solvers.algorithms.branch_and_bound.strong_tree import SIGNS, StrongTree
 from solvers.algorithms.branch_and_bound.tree import PLAIN, Incumbent, Lagrangian, Tree
 from solvers.compiled._kernels.branch_and_bound import Relaxation
@@ -205,6 +205,25 @@ class StopAfter(Watch):
 
     def poll(self):
         pass
+
+
+def test_the_bound_on_other_states_holds_wherever_a_search_is_stopped(limits):
+    """The states found so far are not the best ones, so open nodes contain better states."""
+    limits(work_per_call=1, leaf_variables=2)
+    n = 14
+    generator = np.random.default_rng(0)
+    edges = np.stack(np.triu_indices(n, 1), axis=1)
+    unary = generator.integers(-9, 10, n)
+    pairwise = generator.integers(-9, 10, len(edges))
+    problem = Problem.from_arrays(unary * 1.0, pairwise * 1.0, edges=edges)
+    states = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
+    scores = states @ unary + (states[:, edges[:, 0]] & states[:, edges[:, 1]]) @ pairwise
+    for reports in range(12):
+        watch = StopAfter(reports)
+        ranked, bound, _ = rank_dense(problem, replace(Deadline.after(None), watch=watch), 40)
+        others = np.ones(1 << n, bool)
+        others[ranked @ (1 << np.arange(n))] = False
+        assert scores[others].max() <= bound
 
 
 @pytest.mark.parametrize("best_first_seconds", [0.0, math.inf])
