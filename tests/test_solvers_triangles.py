@@ -209,8 +209,8 @@ class StopAfter(Watch):
 
 def test_the_bound_on_other_states_holds_wherever_a_search_is_stopped(limits):
     """The states found so far are not the best ones, so open nodes contain better states."""
-    limits(work_per_call=1, leaf_variables=2)
-    n = 14
+    limits(work_per_call=1)
+    n = 18
     generator = np.random.default_rng(0)
     edges = np.stack(np.triu_indices(n, 1), axis=1)
     unary = generator.integers(-9, 10, n)
@@ -218,9 +218,9 @@ def test_the_bound_on_other_states_holds_wherever_a_search_is_stopped(limits):
     problem = Problem.from_arrays(unary * 1.0, pairwise * 1.0, edges=edges)
     states = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
     scores = states @ unary + (states[:, edges[:, 0]] & states[:, edges[:, 1]]) @ pairwise
-    for reports in range(12):
+    for reports in range(27, 82, 9):
         watch = StopAfter(reports)
-        ranked, bound, _ = rank_dense(problem, replace(Deadline.after(None), watch=watch), 40)
+        ranked, bound, _ = rank_dense(problem, replace(Deadline.after(None), watch=watch), 400)
         others = np.ones(1 << n, bool)
         others[ranked @ (1 << np.arange(n))] = False
         assert scores[others].max() <= bound
