@@ -218,7 +218,7 @@ def test_the_bound_on_other_states_holds_wherever_a_search_is_stopped(limits):
     problem = Problem.from_arrays(unary * 1.0, pairwise * 1.0, edges=edges)
     states = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1
     scores = states @ unary + (states[:, edges[:, 0]] & states[:, edges[:, 1]]) @ pairwise
-    for reports in range(27, 82, 9):
+    for reports in range(27, 46, 6):
         watch = StopAfter(reports)
         ranked, bound, _ = rank_dense(problem, replace(Deadline.after(None), watch=watch), 400)
         others = np.ones(1 << n, bool)
