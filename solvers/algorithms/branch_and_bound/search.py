@@ -41,6 +41,12 @@ The gap of the root does not determine the number of nodes. If pairs exclude eac
 remain at a large gap, and on QPLIB 5721 many remain at a small one.
 """
 
+LONGEST_FORECAST = 3.0
+"""Forecast of the search with triangle inequalities, in units of the time left, that may be wrong.
+
+On dense normal scores, n = 150 and 200, the search took 0.2 to 1.3 times its forecast.
+"""
+
 FIRST_SHARE = 0.2
 """Share of the remaining time after which the first `Forecast` decides at the latest."""
 
@@ -260,7 +266,7 @@ class DenseSearch:
             if tree is None:
                 return
             self._triangle_tree = tree
-        if not self._best_first_is_due:
+        if not self._best_first_is_due and self._may_end_in_time(plain, deadline):
             self._search_depth_first_with_triangles(tree, plain, deadline)
             if not tree.is_open:
                 return
@@ -269,6 +275,14 @@ class DenseSearch:
             soon = deadline.within(self._improver.wait)
             strong.search(deadline, lambda: self._known(strong.open_bounds), soon)
         self._note_bound(strong.open_bounds)
+
+    def _may_end_in_time(self, plain: Tree, deadline: Deadline) -> bool:
+        """Return whether a depth-first search with inequalities may end before the deadline.
+
+        If not, a best-first search lowers the bound more.
+        """
+        seconds = self._forecast.seconds_by_triangles(self._relative_gap(plain))
+        return seconds <= LONGEST_FORECAST * deadline.left
 
     def _begun_with(self, lagrangian: Lagrangian, deadline: Deadline) -> Tree | None:
         """Return the depth-first search with inequalities; None if the deadline cuts off its root."""
