@@ -30,12 +30,12 @@ from .errors import (
 from .limits.deadline import Deadline
 from .limits.interrupts import counted_interrupts, in_threads, interrupts
 from .limits.progress import watched_by
+from .limits.seconds import accept_seconds
+from .limits.time_limits import deadline_of, seconds_of
 from .problems.any_problem import check_kind
 from .problems.problem import Problem
 from .problems.topology import Topology
-from .seconds import accept_seconds
 from .solution import AtOnce, Maximiser, Ranking, Solution, SolveInterrupted
-from .time_limits import deadline_of, seconds_of
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from ..gibbs_distribution.samples import Direction, by_sample, checked_uniforms
 from ..graph_breaks import between_graphs
 from ..limits.deadline import Deadline
 from ..limits.limited_sums import sums_within
+from ..limits.time_limits import limit_of
 from ..options import check_memory_limit
-from ..time_limits import limit_of
 from .algorithms.sum_memory import room_for
 from .completions import LabelCompletions, check_sizes
 from .conditioned_sums import split_of

@@ -10,11 +10,11 @@ import numpy as np
 from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..graph_breaks import between_graphs
 from ..limits.deadline import Deadline
+from ..limits.time_limits import limit_of
 from ..solution import Solution
 from ..solver import ArgmaxSolver
 from ..solving.listening import Callback
 from ..solving.prepared import AnyPrepared, checked_size
-from ..time_limits import limit_of
 from .problem import LabelProblem, Pairs
 from .selection import named_solver
 from .solver import LabelSolver

@@ -17,12 +17,12 @@ from ..conversions.answer import Answers
 from ..errors import ProblemError, UnsupportedProblemError
 from ..graph_breaks import between_graphs
 from ..limits.deadline import Deadline
+from ..limits.time_limits import deadline_of
 from ..problems.any_problem import AnyProblem
 from ..problems.problem import Problem
 from ..ranking import each_found
 from ..solution import Solution
 from ..solver import CertifiedSolver
-from ..time_limits import deadline_of
 from .bits.at_once import solved_at_once
 from .kinds import kind_of
 from .listening import Callback, in_original_terms, report_to

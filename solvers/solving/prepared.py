@@ -11,6 +11,7 @@ from ..arrays import ArrayLike, ArrayOf, ArrayT
 from ..errors import ProblemError, shortened
 from ..graph_breaks import between_graphs
 from ..limits.deadline import Deadline
+from ..limits.time_limits import limit_of
 from ..options import is_whole
 from ..problems.pairs import topology_of
 from ..problems.problem import Problem
@@ -18,7 +19,6 @@ from ..problems.topology import Topology
 from ..registry import BITS
 from ..solution import Solution
 from ..solver import ArgmaxSolver, CertifiedSolver
-from ..time_limits import limit_of
 from .bits.at_once import solved_over
 from .call import solve
 from .listening import Callback

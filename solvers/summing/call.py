@@ -20,12 +20,12 @@ from ..labels.gibbs_distribution import LabelGibbs, check_method, sums_of_labels
 from ..labels.problem import LabelProblem
 from ..limits.deadline import Deadline
 from ..limits.limited_sums import sums_within
+from ..limits.time_limits import limit_of
 from ..options import check_memory_limit, check_threads
 from ..problems.any_problem import check_kind
 from ..problems.fixed_values import values_of
 from ..problems.problem import Problem
 from ..solving.bits.fixing import Fixing
-from ..time_limits import limit_of
 from .answer import GibbsAnswer, answered
 from .two_labels import TwoLabelSums, estimate_of_bits
 

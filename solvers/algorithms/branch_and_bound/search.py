@@ -42,9 +42,10 @@ remain at a large gap, and on QPLIB 5721 many remain at a small one.
 """
 
 LONGEST_FORECAST = 3.0
-"""Forecast of the search with triangle inequalities, in units of the time left, that may be wrong.
+"""Largest forecast, in units of the time left, with which depth first with triangles still runs.
 
-On dense normal scores, n = 150 and 200, the search took 0.2 to 1.3 times its forecast.
+The forecast is rough: dense problems with normal scores, n = 150 and 200, took 0.2 to 1.3 times as
+long.
 """
 
 FIRST_SHARE = 0.2

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from .limits.deadline import Deadline
+from .deadline import Deadline
 
 METHODS = ("_argmax", "_argmax_within", "best_states")
 

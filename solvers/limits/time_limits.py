@@ -6,8 +6,8 @@ import math
 from numbers import Real
 from typing import Any
 
-from .errors import OptionError, shortened
-from .limits.deadline import Deadline
+from ..errors import OptionError, shortened
+from .deadline import Deadline
 
 
 def deadline_of(time_limit: float | Deadline | None) -> Deadline:
